@@ -1,0 +1,259 @@
+"""What a client sent as `content` → what the log keeps, and the text that is chunked.
+
+`text_of` reads only what is stored, so that a replay finds the same text as the first write.
+"""
+
+import base64
+import binascii
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic_core import to_json
+from typing_extensions import TypedDict
+
+from memoryd.core import errors
+from memoryd.core.model import EXCERPT_BYTES, MAX_CONTENT_BYTES, MAX_CONTENT_DEPTH, Kind, Name
+
+Text = Annotated[str, StringConstraints(pattern=r"\S")]
+Lines = list[str]
+# Letters of ASCII only: it becomes a header when the artifact is read.
+MediaType = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_.+-]+/[A-Za-z0-9_.+-]+$", max_length=127)
+]
+LineRange = Annotated[
+    list[Annotated[int, Field(ge=0, strict=True)]], Field(min_length=2, max_length=2)
+]
+
+REDACTED = {"text": "[redacted:secret]"}
+_OUTPUTS = ("text", "excerpt_text", "bytes")
+_LARGEST_NUMBER = 10**308  # what a double, and so any JSON reader, can hold
+
+
+class _Content(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # how pydantic takes it
+
+
+class Message(_Content):
+    text: Text
+
+
+class ToolCall(_Content):
+    tool: Name
+
+
+class ToolResult(_Content):
+    tool: Name
+    path: NotRequired[str | None]
+    line_range: NotRequired[LineRange | None]
+    text: NotRequired[str]
+    excerpt_text: NotRequired[str]
+    bytes: NotRequired[str]
+    media_type: NotRequired[MediaType]
+
+
+class Decision(_Content):
+    decision: Text
+    scope: NotRequired[Literal["project", "user", "global"]]
+    rationale: NotRequired[Lines]
+    constraints: NotRequired[Lines]
+    alternatives: NotRequired[Lines]
+    consequences: NotRequired[Lines]
+    supersedes: NotRequired[Name | None]
+
+
+class TaskUpdate(_Content):
+    task_id: NotRequired[Name | None]
+    title: NotRequired[Text]
+    details: NotRequired[str]
+    status: NotRequired[Literal["open", "doing", "done"]]
+
+
+class Artifact(_Content):
+    name: NotRequired[Name]
+    text: NotRequired[str]
+    bytes: NotRequired[str]
+    media_type: NotRequired[MediaType]
+
+
+_SHAPES: dict[Kind, TypeAdapter[Any]] = {
+    "message": TypeAdapter(Message),
+    "tool_call": TypeAdapter(ToolCall),
+    "tool_result": TypeAdapter(ToolResult),
+    "decision": TypeAdapter(Decision),
+    "task_update": TypeAdapter(TaskUpdate),
+    "artifact": TypeAdapter(Artifact),
+}
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Content as the log keeps it; `blob` goes to the artifacts and is None when nothing does."""
+
+    content: dict[str, Any]
+    blob: bytes | None = None
+    media_type: str = "text/plain"
+
+
+def normalize(kind: Kind, content: dict[str, Any], output: bytes | None = None) -> Normal:
+    """Check `content` for its kind and set a tool's output apart.
+
+    `output` is the raw output where it came beside the JSON, as an upload.
+    """
+    _check_values(content, "content", 1)
+    _check_shape(kind, content)
+    if kind in ("tool_result", "artifact"):
+        normal = _set_apart(kind, content, output)
+    else:
+        normal = Normal(content)
+    if (size := len(to_json(normal.content))) > MAX_CONTENT_BYTES:
+        raise errors.TooLarge(
+            f"content has {size:,} bytes as JSON; send long outputs as a tool_result, or upload "
+            "them to POST /api/v1/artifacts",
+            field="content.text" if "text" in normal.content else "content",
+            limit=f"{MAX_CONTENT_BYTES:,} bytes",
+        )
+    return normal
+
+
+def text_of(kind: str, content: dict[str, Any], blob: bytes | None) -> str:
+    """The text of a stored event: all of it, not only its excerpt."""
+    if kind in ("tool_result", "artifact"):
+        whole = _decode(blob) if blob is not None else None
+        return content["excerpt_text"] if whole is None else whole
+    if isinstance(text := content.get("text"), str):
+        return text
+    if kind == "decision":
+        parts = ("rationale", "constraints", "alternatives", "consequences")
+        return "\n".join(
+            [content["decision"], *(line for p in parts for line in content.get(p, ()))]
+        )
+    if kind == "task_update":
+        return "\n".join(content[p] for p in ("title", "details") if content.get(p))
+    if kind == "tool_call":
+        rest = {name: value for name, value in content.items() if name != "tool"}
+        return f"{content['tool']} {_as_read_back(rest)}" if rest else content["tool"]
+    return _as_read_back(content)
+
+
+def _as_read_back(content: dict[str, Any]) -> str:
+    """JSON that is the same before and after the database kept it."""
+    return to_json(_plain(content)).decode()
+
+
+def _plain(value: Any) -> Any:
+    """jsonb orders the keys its own way, and gives 1e22 back as an integer and -0.0 as 0.0."""
+    if isinstance(value, dict):
+        return {name: _plain(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_values(value: Any, at: str, depth: int) -> None:
+    """Refuse what JSON can say and the log cannot keep, naming the place."""
+    if depth > MAX_CONTENT_DEPTH:
+        limit = f"{MAX_CONTENT_DEPTH} levels"
+        raise errors.Invalid("content is nested too deeply", field="content", limit=limit)
+    if isinstance(value, str):
+        _check_string(value, at)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _check_string(name, at)
+            _check_values(inner, f"{at}.{name[:40]}", depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for number, inner in enumerate(value):
+            _check_values(inner, f"{at}.{number}", depth + 1)
+    elif isinstance(value, (int, float)):
+        _check_number(value, at)
+
+
+def _check_string(text: str, at: str) -> None:
+    if "\0" in text:
+        raise errors.Invalid("a NUL character cannot be stored; remove it", field=at)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise errors.Invalid("a lone surrogate is not text; remove it", field=at) from error
+
+
+def _check_number(number: float, at: str) -> None:
+    if not (math.isfinite(number) if isinstance(number, float) else abs(number) < _LARGEST_NUMBER):
+        raise errors.Invalid("not a number that can be stored", field=at, limit="1e308")
+
+
+def _check_shape(kind: Kind, content: dict[str, Any]) -> None:
+    if not content:
+        raise errors.Invalid("content is empty", field="content")
+    try:
+        _SHAPES[kind].validate_python(content, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in ("content", *first["loc"]))
+        raise errors.Invalid(f"a {kind} needs it so: {first['msg']}", field=place) from error
+    if kind == "task_update" and not (content.get("title") or content.get("task_id")):
+        raise errors.Invalid("a new task needs a title", field="content.title")
+
+
+def _set_apart(kind: Kind, content: dict[str, Any], output: bytes | None) -> Normal:
+    output = _output(content) if output is None else output
+    media_type = content.get("media_type", "text/plain")
+    whole = _decode(output)
+    kept = {name: value for name, value in content.items() if name not in _OUTPUTS}
+    if whole is None:
+        excerpt = f"[binary output, {len(output):,} bytes, {media_type}]"
+    else:
+        excerpt = _excerpt(whole)
+        kept["line_range"] = _line_range(content, excerpt)
+    kept["excerpt_text"] = excerpt
+    kept["truncated"] = whole is None or len(excerpt) < len(whole)
+    if kind == "tool_result":
+        kept.setdefault("path", None)
+    if kind == "artifact":
+        kept |= {"media_type": media_type, "size": len(output)}
+    keep_bytes = kept["truncated"] or kind == "artifact"
+    return Normal(kept, output if keep_bytes else None, media_type)
+
+
+def _output(content: dict[str, Any]) -> bytes:
+    given = [name for name in _OUTPUTS if name in content]
+    if len(given) != 1:
+        raise errors.Invalid(
+            "the output comes as `text` or, in base64, as `bytes`: one of them",
+            field="content.text",
+        )
+    if "artifact_id" in content:
+        raise errors.Invalid("it is set by the daemon; leave it out", field="content.artifact_id")
+    value: str = content[given[0]]
+    if given[0] != "bytes":
+        return value.encode()
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise errors.Invalid(f"it is not base64: {error}", field="content.bytes") from error
+
+
+def _decode(output: bytes) -> str | None:
+    """The text that `output` is, or None for what PostgreSQL could not keep as text."""
+    try:
+        text = output.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _excerpt(whole: str) -> str:
+    """The first 64 KB, cut at a line's end where there is one."""
+    raw = whole.encode()
+    if len(raw) <= EXCERPT_BYTES:
+        return whole
+    cut = raw[:EXCERPT_BYTES].decode(errors="ignore")
+    return cut[: cut.rfind("\n") + 1] or cut
+
+
+def _line_range(content: dict[str, Any], excerpt: str) -> list[int]:
+    """Which lines the excerpt holds, counted from where the client says that it began."""
+    first: int = (content.get("line_range") or [1])[0]
+    lines = excerpt.count("\n") + (not excerpt.endswith("\n")) if excerpt else 0
+    return [first, first + max(lines - 1, 0)]

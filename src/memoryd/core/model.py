@@ -1,0 +1,165 @@
+"""The values of the system: one frozen dataclass serves wire, code and row.
+
+Constraints stand in the types, so that every door checks the same and the API document shows them.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
+
+Channel = Literal["private", "public", "team", "agent"]
+Sensitivity = Literal["none", "low", "high", "secret"]
+ActorType = Literal["human", "agent", "tool"]
+Role = Literal["reader", "agent", "admin"]
+# The kinds a client may record directly; memories, views, summaries, handoffs and erasures are
+# recorded by doors of their own, which check what they contain.
+Kind = Literal["message", "tool_call", "tool_result", "decision", "task_update", "artifact"]
+
+# One line of readable characters. 255 is what seeds, file systems and other stores agree on.
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Names = Annotated[tuple[Name, ...], Field(max_length=256)]
+
+MAX_BATCH = 1_000  # events in one request: what one transaction writes in well under a second
+MAX_JSON_BYTES = 8 * 1024 * 1024  # a larger output streams to POST /api/v1/artifacts
+MAX_CONTENT_BYTES = 1024 * 1024  # an event's content as JSON, once its output is set apart
+MAX_CONTENT_DEPTH = 64  # levels of nesting; deeper JSON is an attack or a mistake
+EXCERPT_BYTES = 64 * 1024  # of a tool's output, inside the event (seed 003 §7.4)
+PIECE_BYTES = 1024 * 1024  # of an artifact, in one row
+
+# How much a kind matters when all else is equal: decisions > tasks > messages (seed 003 §8.2).
+IMPORTANCE = {"decision": 1.0, "task_update": 0.7, "message": 0.4}
+OTHER_IMPORTANCE = 0.2
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actor:
+    """Who did it."""
+
+    __pydantic_config__ = _STRICT
+
+    type: ActorType
+    id: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """An event as a client sends it."""
+
+    __pydantic_config__ = _STRICT
+
+    session_id: Annotated[Name, Field(description="The conversation it belongs to.")]
+    actor: Actor
+    kind: Kind
+    content: Annotated[
+        dict[str, Any],
+        Field(description="What happened: `text` for a message; see the guide for other kinds."),
+    ]
+    tenant_id: Annotated[Name | None, Field(description="Must be the key's own.")] = None
+    user_id: Annotated[Name | None, Field(description="Whose it is.")] = None
+    agent_id: Annotated[Name | None, Field(description="Which agent keeps it.")] = None
+    channel: Annotated[Channel | None, Field(description="Where it was said.")] = None
+    sensitivity: Sensitivity = "none"
+    tags: Names = ()
+    refs: Names = ()
+    ts: Annotated[
+        AwareDatetime | None,
+        Field(description="When it happened, if not now: history may be imported."),
+    ] = None
+    idempotency_key: Annotated[
+        Name | None, Field(description="A retry with the same key stores nothing new.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """An event as the log keeps it."""
+
+    event_id: str
+    position: int
+    ts: datetime
+    recorded_at: datetime
+    tenant_id: str
+    session_id: str
+    user_id: str
+    agent_id: str
+    channel: Channel
+    actor: Actor
+    kind: str
+    sensitivity: Sensitivity
+    tags: tuple[str, ...]
+    content: dict[str, Any]
+    refs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk:
+    """A retrieval unit: the chunks of an event join to exactly its text."""
+
+    chunk_id: str
+    ordinal: int
+    token_est: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """Bytes kept beside an event: their address is their SHA-256."""
+
+    artifact_id: str
+    event_id: str
+    ts: datetime
+    kind: Literal["tool_output", "blob"]
+    digest: bytes
+    size: int
+    media_type: str
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """The answer to a write."""
+
+    event_id: str
+    chunk_ids: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks: the tenant, and whatever else the key pins."""
+
+    tenant_id: str
+    role: Role
+    user_id: str | None = None
+    agent_id: str | None = None
+    channel: Channel | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Through whose eyes a read looks; `privacy` says what that shows."""
+
+    tenant_id: str
+    channel: Channel = "private"
+    user_id: str = "default"
+    agent_id: str = "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """A key as it is listed: never the key itself."""
+
+    key_id: str
+    tenant_id: str
+    role: Role
+    user_id: str | None
+    agent_id: str | None
+    channel: Channel | None
+    created_at: datetime
+    revoked_at: datetime | None

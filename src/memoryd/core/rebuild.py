@@ -1,0 +1,92 @@
+"""Replay the log into the views, prove them equal, and replace what is not.
+
+The replay goes into temporary tables of the same names, through the same functions as the first
+write, while writers go on; only the last stretch, the comparison and the repair hold their lock.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import asyncpg
+
+from memoryd.core import db, migrate, read, record, views
+
+BATCH = 500  # events replayed in one transaction
+Progress = Callable[[str, int, int], None]  # tenant, events done, events in all
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a replay of one tenant found; `differed` counts rows missing, extra or changed."""
+
+    tenant_id: str
+    events: int
+    rows: dict[str, int]
+    differed: dict[str, int]
+
+    @property
+    def equal(self) -> bool:
+        return not any(self.differed.values())
+
+
+async def rebuild(target: db.Target, progress: Progress) -> list[Outcome]:
+    """Replay every tenant; safe beside running daemons and beside another rebuild."""
+    owner = await db.connect(target, db.OWNER)
+    # Statements prepared before the temporary tables exist would go on writing to the real ones.
+    conn = await db.connect(target, db.APP, statement_cache_size=0)
+    try:
+        await conn.execute(db.query("rebuild.prefer_temporary"))
+        tenants = [row["tenant_id"] for row in await owner.fetch(db.query("rebuild.tenants"))]
+        outcomes = [await _rebuild_tenant(conn, name, progress) for name in tenants]
+        await migrate.complete_views(owner)
+    finally:
+        await conn.close()
+        await owner.close()
+    return outcomes
+
+
+async def _rebuild_tenant(conn: asyncpg.Connection, tenant_id: str, progress: Progress) -> Outcome:
+    for view in views.TABLES:
+        await conn.execute(_for(view, "rebuild.make_temporary"))
+    done = 0
+    while True:
+        async with conn.transaction():
+            await db.set_tenant(conn, tenant_id)
+            last = await _replay(conn, tenant_id, done)
+            head = await conn.fetchval(db.query("record.head"), tenant_id) or 0
+        progress(tenant_id, last, head)
+        if last == done:
+            break
+        done = last
+    async with conn.transaction():
+        await conn.execute(db.query("record.lock"), tenant_id)
+        while (last := await _replay(conn, tenant_id, done)) > done:
+            done = last
+        return await _compare(conn, tenant_id, done)
+
+
+async def _replay(conn: asyncpg.Connection, tenant_id: str, after: int) -> int:
+    """The next stretch of the log; returns the position of its last event."""
+    rows = await conn.fetch(db.query("rebuild.events"), tenant_id, after, BATCH)
+    for row in rows:
+        event = read.to_event(row)
+        blob = await read.blob_of(conn, event) if "artifact_id" in event.content else None
+        await record.add_chunks(conn, [(event, record.chunks_of(event, blob))])
+        await views.project(conn, event)
+    return rows[-1]["position"] if rows else after
+
+
+async def _compare(conn: asyncpg.Connection, tenant_id: str, events: int) -> Outcome:
+    rows, differed = {}, {}
+    for view in views.TABLES:
+        rows[view] = await conn.fetchval(_for(view, "rebuild.count"))
+        differed[view] = await conn.fetchval(_for(view, "rebuild.differing"), tenant_id)
+        if differed[view]:
+            await conn.execute(_for(view, "rebuild.clear"), tenant_id)
+            await conn.execute(_for(view, "rebuild.refill"))
+    return Outcome(tenant_id, events, rows, differed)
+
+
+def _for(view: str, name: str) -> str:
+    """The query is written for the chunks; the other views have the same."""
+    return db.query(name).replace("chunks", view)

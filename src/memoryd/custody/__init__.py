@@ -1,0 +1,1 @@
+"""What operators do: checks, and later erasure, audit and export."""

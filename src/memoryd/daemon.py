@@ -1,0 +1,127 @@
+"""Composition: settings → PostgreSQL → schema → pool → doors; started and stopped as one."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+import asyncpg
+
+from memoryd import embedded
+from memoryd.core import db, errors, ids, keys, migrate, rebuild, tokens
+from memoryd.core.config import Settings
+from memoryd.core.group import GroupCommit
+
+log = logging.getLogger("memoryd")
+Say = Callable[[str], None]
+
+
+def now() -> datetime:
+    """The one clock; everything else takes the time as an argument."""
+    return datetime.now(UTC)
+
+
+def entropy() -> bytes:
+    """The one source of random ids."""
+    return secrets.token_bytes(ids.ENTROPY_BYTES)
+
+
+@dataclass(frozen=True)
+class Daemon:
+    settings: Settings
+    target: db.Target
+    pool: db.Pool
+    group: GroupCommit
+
+
+@asynccontextmanager
+async def running(settings: Settings, say: Say) -> AsyncIterator[Daemon]:
+    """A daemon that is ready to serve: schema up to date, views complete."""
+    async with postgres(settings, say) as (target, server):
+        await bring_up_to_date(target, say)
+        pool = await db.open_pool(target, settings.pool_size)
+        daemon = Daemon(settings, target, pool, GroupCommit(pool, now))
+        background = [asyncio.create_task(asyncio.to_thread(tokens.load))]
+        if server is not None:
+            background.append(asyncio.create_task(_watch(target, server)))
+        try:
+            yield daemon
+        finally:
+            await daemon.group.finish()
+            for task in background:
+                task.cancel()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(pool.close(), timeout=2)
+            pool.terminate()
+
+
+@asynccontextmanager
+async def postgres(
+    settings: Settings, say: Say
+) -> AsyncIterator[tuple[db.Target, embedded.Server | None]]:
+    """The outside server of `database_url`, or the embedded one, joined or started."""
+    if settings.database_url:
+        yield db.Target({"dsn": settings.database_url}, embedded=False), None
+        return
+    try:
+        server = await asyncio.to_thread(embedded.join, settings.home, say)
+    except embedded.ServerError as error:
+        raise errors.Unavailable(str(error)) from error
+    try:
+        yield db.Target(asdict(server.address), embedded=True), server
+    finally:
+        await asyncio.to_thread(server.close)
+
+
+async def bring_up_to_date(target: db.Target, say: Say) -> None:
+    """Migrate, and replay the views where they are new."""
+    try:
+        conn = await db.connect(target, None)
+    except (OSError, asyncpg.PostgresError, ValueError) as error:
+        raise errors.Unavailable(
+            f"PostgreSQL cannot be reached ({error}); check MEMORYD_DATABASE_URL"
+        ) from error
+    try:
+        replay = await migrate.migrate(conn)
+    finally:
+        await conn.close()
+    if replay:
+        outcomes = await rebuild.rebuild(target, lambda *_: None)
+        if outcomes:
+            say(f"the views have a new definition; replayed {len(outcomes)} tenants into them")
+
+
+async def check_open_address(daemon: Daemon) -> None:
+    """An address that others can reach is served with keys, or not at all."""
+    if daemon.settings.loopback:
+        return
+    conn = await db.connect(daemon.target, db.OWNER)
+    try:
+        if not await keys.any_active(conn):
+            raise errors.Forbidden(
+                f"refusing to listen on {daemon.settings.host} without a key, since others can "
+                "reach it; make one with: memoryd keys create --tenant default --role agent"
+            )
+    finally:
+        await conn.close()
+
+
+async def _watch(target: db.Target, server: embedded.Server) -> None:
+    """Start PostgreSQL again when it dies; the pool then connects anew by itself."""
+    while True:
+        gone = asyncio.Event()
+        try:
+            conn = await db.connect(target, db.APP)
+            conn.add_termination_listener(lambda _, gone=gone: gone.set())
+            await gone.wait()
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            log.warning("postgres.unreachable", extra={"error": str(error)})
+        try:
+            if await asyncio.to_thread(server.ensure):
+                log.warning("postgres.restarted", extra={"pid": server.pid()})
+        except embedded.ServerError as error:
+            log.error("postgres.down", extra={"error": str(error)})  # noqa: TRY400  # it says it
+            await asyncio.sleep(1)

@@ -1,0 +1,1 @@
+"""Doors parse, make one call and answer; the rules live in the core."""

@@ -1,0 +1,104 @@
+"""The daemon as one ASGI application: routes, probes, problem details, the gate."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import FastAPI, Response
+from pydantic import Field, TypeAdapter
+
+from memoryd import __version__
+from memoryd.core import db, migrate
+from memoryd.daemon import Daemon
+from memoryd.doors import api, artifacts, http, web
+from memoryd.doors.access import DaemonOf
+
+DESCRIPTION = """
+Memory for AI agents: an append-only log of what happened, on PostgreSQL.
+
+Errors are `application/problem+json` and name the field and the limit. On loopback no key is needed
+for the tenant `default`; otherwise send `Authorization: Bearer mdk_…`.
+"""
+
+
+@dataclass(frozen=True)
+class Health:
+    status: Literal["ok"]
+    version: str
+
+
+@dataclass(frozen=True)
+class Readiness:
+    status: Literal["ready", "unavailable"]
+    version: str
+    postgres: Annotated[str | None, Field(description="The server's version.")] = None
+    schema_version: int | None = None
+    detail: Annotated[str | None, Field(description="What is missing, when not ready.")] = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """RFC 9457: what went wrong, where, and within which limit."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+    field: str | None = None
+    limit: str | None = None
+
+
+def build(daemon: Daemon) -> http.Gate:
+    app = document()
+    app.state.daemon = daemon
+    return http.Gate(app, daemon.settings)
+
+
+def document() -> FastAPI:
+    """The routes without a daemon behind them: enough for the API document."""
+    app = FastAPI(
+        title="memoryd",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        # The framework can send traces where the environment says so; memoryd sends nothing, ever.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    )
+    app.include_router(api.router)
+    app.include_router(artifacts.router)
+    app.add_api_route("/healthz", healthz, tags=["probes"])
+    app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
+    web.add(app)
+    http.add_problem_handlers(app)
+    _describe_problems(app)
+    return app
+
+
+async def healthz() -> Health:
+    """The process lives; it says nothing of the database."""
+    return Health("ok", __version__)
+
+
+async def readyz(daemon: DaemonOf, response: Response) -> Readiness:
+    """Whether a write would be taken now: the database answers and has the schema we speak."""
+    try:
+        async with db.borrow(daemon.pool, timeout=2) as conn:
+            found = await migrate.version(conn)
+            number = conn.get_server_version()
+            server = f"{number.major}.{number.micro}"
+    except db.CONNECTION_LOST as error:
+        response.status_code = 503
+        return Readiness("unavailable", __version__, detail=f"PostgreSQL: {type(error).__name__}")
+    if found != migrate.latest():
+        response.status_code = 503
+        detail = f"the schema is version {found}, not {migrate.latest()}: run memoryd migrate"
+        return Readiness("unavailable", __version__, server, found, detail)
+    return Readiness("ready", __version__, server, found)
+
+
+def _describe_problems(app: FastAPI) -> None:
+    schema = app.openapi()
+    schema["components"]["schemas"]["Problem"] = TypeAdapter(Problem).json_schema()
+    schema["components"]["schemas"].pop("HTTPValidationError", None)
+    schema["components"]["schemas"].pop("ValidationError", None)

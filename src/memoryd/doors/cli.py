@@ -1,0 +1,82 @@
+"""The command line: one function a command; each parses, makes one call and prints.
+
+`--json` prints one JSON value on standard output; what a person reads while waiting goes to
+standard error.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, is_dataclass, replace
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from memoryd import __version__
+from memoryd.core import config, errors
+
+T = TypeVar("T")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+
+
+class Refusing(click.Group):
+    """Turns what memoryd refuses into one clear line and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except errors.MemorydError as error:
+            fail(error.detail)
+
+
+@click.group(cls=Refusing, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="memoryd")
+def main() -> None:
+    """Memory for AI agents: an append-only log on PostgreSQL.
+
+    \b
+    memoryd serve                      start the daemon
+    memoryd record "we ship on Friday" record a message
+    memoryd events                     see what is recorded
+    """
+
+
+def fail(message: str) -> NoReturn:
+    click.echo(f"memoryd: {message}", err=True)
+    sys.exit(1)
+
+
+def say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def settings(**given: Any) -> config.Settings:
+    """The environment's settings, with what the command line sets on top."""
+    found = config.from_environment(os.environ)
+    return replace(found, **{name: value for name, value in given.items() if value is not None})
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    if sys.platform == "win32":
+        return asyncio.run(work)
+    import uvloop  # noqa: PLC0415  # not made for Windows
+
+    return uvloop.run(work)
+
+
+def show(value: Any, as_json: bool, readable: Callable[[], str]) -> None:
+    """Print `value` for a program, or what `readable` makes of it for a person."""
+    if as_json:
+        plain = [_plain(one) for one in value] if isinstance(value, list) else _plain(value)
+        click.echo(json.dumps(plain, default=str, ensure_ascii=False))
+    elif text := readable():
+        click.echo(text)
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+from memoryd.doors import cli_admin, cli_log, cli_serve  # noqa: E402, F401  # they add their commands

@@ -1,0 +1,136 @@
+"""`memoryd serve` and `memoryd status`."""
+
+import asyncio
+import os
+import socket
+from typing import Any
+
+import click
+
+from memoryd import daemon
+from memoryd.core import errors
+from memoryd.core.config import Settings
+from memoryd.doors import logs, reach
+from memoryd.doors.cli import json_option, main, run, say, settings, show
+
+GRACE_SECONDS = 3  # for requests under way; with PostgreSQL's stop this stays under five
+
+
+@main.command()
+@click.option("--host", help="Address to listen on (MEMORYD_HOST; default 127.0.0.1).")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port (MEMORYD_PORT; default 7377).")
+@click.option(
+    "--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"])
+)
+def serve(host: str | None, port: int | None, log_level: str) -> None:
+    """Start the daemon and its PostgreSQL.
+
+    \b
+    Example: memoryd serve --port 8000
+    """
+    logs.start(log_level)
+    run(_serve(settings(host=host, port=port)))
+
+
+async def _serve(chosen: Settings) -> None:
+    import uvicorn  # noqa: PLC0415  # only this command needs it
+
+    from memoryd.doors import app  # noqa: PLC0415
+
+    with _listen(chosen) as listening:
+        async with daemon.running(chosen, say) as running:
+            await daemon.check_open_address(running)
+            server = uvicorn.Server(
+                uvicorn.Config(
+                    app.build(running),
+                    loop="none",
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    timeout_graceful_shutdown=GRACE_SECONDS,
+                )
+            )
+            announce = asyncio.create_task(_announce(server, listening))
+            await server.serve(sockets=[listening])
+            announce.cancel()
+
+
+def _listen(chosen: Settings) -> socket.socket:
+    """Bind before anything else starts, so that a taken port is said at once.
+
+    An open address takes no connection before its keys were checked: the server listens then.
+    """
+    listening = socket.socket(_family(chosen.host))
+    try:
+        if os.name == "posix":  # elsewhere it would let two daemons share the port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((chosen.host, chosen.port))
+        if chosen.loopback:
+            listening.listen(1024)
+    except OSError as error:
+        listening.close()
+        raise errors.Unavailable(
+            f"cannot listen on {chosen.host} port {chosen.port} ({error.strerror or error}); is "
+            "another memoryd running there? Try: memoryd serve --port 0"
+        ) from error
+    return listening
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+async def _announce(server: Any, listening: socket.socket) -> None:
+    while not server.started:  # noqa: ASYNC110  # uvicorn offers a flag, not an event
+        await asyncio.sleep(0.01)
+    host, port = listening.getsockname()[:2]
+    url = _url(host, port)
+    draft = (
+        '{"session_id":"s1","actor":{"type":"human","id":"me"},"kind":"message",'
+        '"content":{"text":"We ship on Friday."}}'
+    )
+    click.echo(f"""memoryd is ready.
+
+  API document   {url}/docs
+  console        {url}/
+  MCP endpoint   {url}/mcp   (not in this version yet)
+
+Try it:
+
+  curl {url}/api/v1/events -H 'Content-Type: application/json' \\
+    -d '{draft}'
+
+Stop it with Ctrl-C.""")
+
+
+def _url(host: str, port: int) -> str:
+    """Where this machine reaches it; `0.0.0.0` is every address, and none to connect to."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # not bound here
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@main.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Say whether a daemon is running and ready.
+
+    \b
+    Example: memoryd status --json
+    """
+    chosen = settings()
+    url = chosen.url or _url(chosen.host, chosen.port)
+    found = run(_ready(settings(url=url)))
+    show(
+        {"url": url, **found},
+        as_json,
+        lambda: "\n".join(
+            f"{name:<16}{value}"
+            for name, value in {"url": url, **found}.items()
+            if value is not None
+        ),
+    )
+
+
+async def _ready(chosen: Settings) -> dict[str, Any]:
+    async with reach.client(chosen, say) as client:
+        return await reach.call(client, "GET", "/readyz")

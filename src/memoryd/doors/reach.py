@@ -1,0 +1,49 @@
+"""How a command reaches the API: over HTTP at MEMORYD_URL, otherwise in process on MEMORYD_HOME."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from memoryd import daemon
+from memoryd.core import errors
+from memoryd.core.config import Settings
+
+_SECONDS = 60
+
+
+@asynccontextmanager
+async def client(settings: Settings, say: daemon.Say) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"authorization": f"Bearer {settings.key}"} if settings.key else {}
+    if settings.url:
+        async with httpx.AsyncClient(
+            base_url=settings.url, headers=headers, timeout=_SECONDS
+        ) as remote:
+            yield remote
+        return
+    from memoryd.doors import app  # noqa: PLC0415  # 0.3 s that a remote call need not pay
+
+    async with daemon.running(settings, say) as running:
+        transport = httpx.ASGITransport(app.build(running))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers, timeout=_SECONDS
+        ) as local:
+            yield local
+
+
+async def call(
+    client: httpx.AsyncClient, method: str, path: str, **arguments: Any
+) -> dict[str, Any]:
+    """The answer's JSON; a refusal becomes the error it was on the other side."""
+    try:
+        answer = await client.request(method, path, **arguments)
+    except httpx.TransportError as error:
+        raise errors.Unavailable(
+            f"no daemon answers at {client.base_url} ({error}); start one with: memoryd serve"
+        ) from error
+    body: dict[str, Any] = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+    if answer.is_error:
+        where = f" ({body['field']})" if body.get("field") else ""
+        raise errors.MemorydError(f"{answer.status_code}: {body.get('detail', answer.text)}{where}")
+    return body
