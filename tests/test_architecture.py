@@ -10,39 +10,41 @@ import pytest
 
 from memoryd.core import db, migrate, views
 from memoryd.daemon import Daemon
+from memoryd.search import index, vectors
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "memoryd"
 CORE = PACKAGE / "core"
+SEARCH = PACKAGE / "search"
 OURS = sorted(path for path in ROOT.glob("*/**/*.py") if ".venv" not in path.parts)
 SQL = sorted(path for path in (CORE / "sql").glob("*.sql") if path.stem not in ("log", "views"))
 
 CORE_LINES = 2_000
+SEARCH_LINES = 1_400
 FILE_LINES = 300
 FUNCTION_LINES = 40
 
 # Each group may import those before it; `doors` stand last, since they only parse and answer.
 GROUPS = [
     {"core.model", "core.errors", "core.config"},
-    {
-        "core.ids",
-        "core.tokens",
-        "core.chunk",
-        "core.content",
-        "core.privacy",
-        "core.analyze",
-        "dates",
-    },
-    {"core.db", "embedded", "embed"},
+    {"core.ids", "core.tokens", "core.chunk", "core.content", "core.privacy"},
+    {"search.analyze", "search.dates", "search.wordpiece", "search.score"},
+    {"core.db", "embedded", "search.embed"},
     {"core.migrate", "core.read", "core.views", "core.keys"},
     {"core.record"},
-    {"core.rebuild", "core.group"},
+    {"core.group"},
+    {"search.index"},
+    {"search.corpus"},
+    {"search.vectors", "search.stage"},
+    {"search.retrieve"},
+    {"search.searcher", "search.worker", "core.rebuild"},
     {"daemon"},
     {"custody.doctor"},
     {"doors"},
     {"__main__"},
 ]
-PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates"}
+PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
+PURE |= {"score"}
 IMPURE = {"asyncpg", "asyncio", "os", "socket", "random", "secrets", "time", "httpx", "fastapi"}
 
 
@@ -64,18 +66,22 @@ def code_lines(path: Path) -> int:
 
 
 def test_the_core_stays_small(capsys: pytest.CaptureFixture[str]) -> None:
-    """Python of the core without blanks, comments and docstrings, as ruff formats it."""
-    counted = {path.name: code_lines(path) for path in sorted(CORE.rglob("*.py"))}
+    """Python of the core without blanks, comments and docstrings, as ruff formats it; the search
+    engine has a budget of its own.
+    """
+    core = sum(map(code_lines, CORE.rglob("*.py")))
+    search = sum(map(code_lines, SEARCH.rglob("*.py")))
     statements = sum(
         bool(line.strip()) and not line.lstrip().startswith("--")
         for path in (CORE / "sql").glob("*.sql")
         for line in path.read_text().splitlines()
     )
     with capsys.disabled():
-        total = sum(counted.values())
-        print(f"\ncore: {total:,} of {CORE_LINES:,} lines of Python, {statements} of SQL")
+        print(f"\ncore: {core:,} of {CORE_LINES:,} lines of Python, {statements} of SQL; ", end="")
+        print(f"search: {search:,} of {SEARCH_LINES:,}")
 
-    assert sum(counted.values()) < CORE_LINES
+    assert core < CORE_LINES
+    assert search < SEARCH_LINES
 
 
 def test_counting_lines_counts_code_alone(tmp_path: Path) -> None:
@@ -120,7 +126,7 @@ def imports(path: Path) -> set[str]:
 
 
 def test_every_module_has_its_group() -> None:
-    packages = {"", "core", "custody", "doors"}
+    packages = {"", "core", "custody", "doors", "search"}
     modules = {module_of(path) for path in PACKAGE.rglob("*.py")} - packages
 
     assert {name for name in modules if name != "__init__" and group_of(name) is None} == set()
@@ -142,7 +148,7 @@ def test_a_module_imports_only_from_groups_before_its_own() -> None:
 def test_pure_modules_touch_nothing_outside() -> None:
     wrong = {
         path.stem: found
-        for path in CORE.glob("*.py")
+        for path in (*CORE.glob("*.py"), *SEARCH.glob("*.py"))
         if path.stem in PURE and (found := {name.split(".")[0] for name in imports(path)} & IMPURE)
     }
 
@@ -204,7 +210,7 @@ def test_only_the_write_path_inserts_into_the_log() -> None:
 def test_every_view_is_rebuilt() -> None:
     made = re.findall(r"create table (\w+)", db.read_sql("views.sql"))
 
-    assert tuple(made) == views.TABLES
+    assert set(made) == {*views.TABLES, *index.TABLES, *vectors.TABLES}
 
 
 def test_migrations_are_numbered_without_gaps() -> None:

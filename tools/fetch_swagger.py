@@ -16,7 +16,7 @@ FILES = (
     "LICENSE",
     "NOTICE",
 )
-TARGET = Path(__file__).parent.parent / "src/memoryd/doors/web/vendor/swagger-ui"
+TARGET = Path(__file__).parent.parent / "src/memoryd/doors/web/static/vendor/swagger-ui"
 
 
 def main() -> None:

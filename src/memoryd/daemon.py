@@ -14,6 +14,9 @@ from memoryd import embedded
 from memoryd.core import db, errors, ids, keys, migrate, rebuild, tokens
 from memoryd.core.config import Settings
 from memoryd.core.group import GroupCommit
+from memoryd.search.embed import Encoder
+from memoryd.search.searcher import Searcher
+from memoryd.search.worker import Worker
 
 log = logging.getLogger("memoryd")
 Say = Callable[[str], None]
@@ -35,6 +38,8 @@ class Daemon:
     target: db.Target
     pool: db.Pool
     group: GroupCommit
+    searcher: Searcher
+    worker: Worker
 
 
 @asynccontextmanager
@@ -43,15 +48,21 @@ async def running(settings: Settings, say: Say) -> AsyncIterator[Daemon]:
     async with postgres(settings, say) as (target, server):
         await bring_up_to_date(target, say)
         pool = await db.open_pool(target, settings.pool_size)
-        daemon = Daemon(settings, target, pool, GroupCommit(pool, now))
+        encoder = Encoder()
+        worker = Worker(target, pool, encoder)
+        group = GroupCommit(pool, now, worker.grown)
+        daemon = Daemon(settings, target, pool, group, Searcher(pool, encoder), worker)
         background = [asyncio.create_task(asyncio.to_thread(tokens.load))]
+        working = asyncio.create_task(worker.run())
         if server is not None:
             background.append(asyncio.create_task(_watch(target, server)))
         try:
             yield daemon
         finally:
             await daemon.group.finish()
-            for task in background:
+            worker.stop()
+            await asyncio.wait([working], timeout=3)
+            for task in (*background, working):
                 task.cancel()
             with suppress(TimeoutError):
                 await asyncio.wait_for(pool.close(), timeout=2)

@@ -143,7 +143,7 @@ def _as_read_back(content: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """jsonb orders the keys its own way, and gives 1e22 back as an integer and -0.0 as 0.0."""
+    """Without what jsonb changes: the order of keys, 1e22 into an integer, -0.0 into 0.0."""
     if isinstance(value, dict):
         return {name: _plain(value[name]) for name in sorted(value)}
     if isinstance(value, list):
@@ -187,7 +187,7 @@ def _check_shape(kind: Kind, content: dict[str, Any]) -> None:
     if not content:
         raise errors.Invalid("content is empty", field="content")
     try:
-        _SHAPES[kind].validate_python(content, strict=False)
+        _SHAPES[kind].validate_python(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in ("content", *first["loc"]))

@@ -103,6 +103,14 @@ async def tenant(pool: Pool, tenant_id: str) -> AsyncIterator[Conn]:
         yield conn
 
 
+@asynccontextmanager
+async def snapshot(pool: Pool, tenant_id: str) -> AsyncIterator[Conn]:
+    """A transaction that reads one tenant at one moment, whatever is merged meanwhile."""
+    async with borrow(pool) as conn, conn.transaction(isolation="repeatable_read", readonly=True):
+        await set_tenant(conn, tenant_id)
+        yield conn
+
+
 async def set_tenant(conn: Conn, tenant_id: str) -> None:
     await conn.execute(query("db.set_tenant"), tenant_id)
 

@@ -33,6 +33,10 @@ class NotFound(MemorydError):
     status, title = 404, "Not found"
 
 
+class TooSlow(MemorydError):
+    status, title = 408, "Too slow"
+
+
 class Conflict(MemorydError):
     status, title = 409, "Conflict"
 

@@ -26,9 +26,15 @@ class _Waiting:
 class GroupCommit:
     """Every write of this process passes here."""
 
-    def __init__(self, pool: db.Pool, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        pool: db.Pool,
+        clock: Callable[[], datetime],
+        committed: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._pool = pool
         self._clock = clock
+        self._committed = committed  # is told whose log has grown
         self._queues: dict[str, list[_Waiting]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -90,6 +96,7 @@ class GroupCommit:
         writes = [write for waiting in group for write in waiting.writes]
         async with db.borrow(self._pool) as conn, conn.transaction():
             answers = iter(await record.append(conn, tenant_id, writes, self._clock()))
+        self._committed(tenant_id)
         return [[next(answers) for _ in waiting.writes] for waiting in group]
 
 

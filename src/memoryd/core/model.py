@@ -3,11 +3,12 @@
 Constraints stand in the types, so that every door checks the same and the API document shows them.
 """
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints
 
 Channel = Literal["private", "public", "team", "agent"]
 Sensitivity = Literal["none", "low", "high", "secret"]
@@ -17,11 +18,30 @@ Role = Literal["reader", "agent", "admin"]
 # recorded by doors of their own, which check what they contain.
 Kind = Literal["message", "tool_call", "tool_result", "decision", "task_update", "artifact"]
 
+# The same values in a fixed order: their places in these tuples are stored, so new ones go last.
+CHANNELS = ("private", "public", "team", "agent")
+SENSITIVITIES = ("none", "low", "high", "secret")
+ORIGINS = ("human", "agent", "tool")
+KINDS = (
+    *("message", "tool_call", "tool_result", "decision", "task_update", "artifact"),
+    *("memory", "view", "summary", "handoff", "erasure"),
+)
+
 # One line of readable characters. 255 is what seeds, file systems and other stores agree on.
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")
 ]
 Names = Annotated[tuple[Name, ...], Field(max_length=256)]
+
+
+def _written_out(given: Any) -> Any:
+    """A bare number is refused: nobody can tell its seconds from milliseconds."""
+    if not re.match(r"\d{4}-", str(given)):
+        raise ValueError("write the time out, as 2026-05-01T12:00:00Z")
+    return given
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written_out)]
 
 MAX_BATCH = 1_000  # events in one request: what one transaction writes in well under a second
 MAX_JSON_BYTES = 8 * 1024 * 1024  # a larger output streams to POST /api/v1/artifacts
@@ -68,7 +88,7 @@ class Draft:
     tags: Names = ()
     refs: Names = ()
     ts: Annotated[
-        AwareDatetime | None,
+        Moment | None,
         Field(description="When it happened, if not now: history may be imported."),
     ] = None
     idempotency_key: Annotated[

@@ -28,14 +28,12 @@ RULES: dict[Channel, Rule] = {
 class Sight:
     """What a reader sees, in the shape that every query takes."""
 
-    channels: list[str]
-    own_channels: list[str]
-    sensitivities: list[str]
+    channels: tuple[str, ...]
+    own_channels: tuple[str, ...]
+    sensitivities: tuple[str, ...]
     user_id: str
 
 
 def sight(reader: Reader) -> Sight:
     rule = RULES[reader.channel]
-    return Sight(
-        list(rule.channels), list(rule.own_channels), list(rule.sensitivities), reader.user_id
-    )
+    return Sight(rule.channels, rule.own_channels, rule.sensitivities, reader.user_id)

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from memoryd.core import db, errors, privacy
 from memoryd.core.model import PIECE_BYTES, Actor, Artifact, Event, Reader
 
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
 
 @dataclass(frozen=True)
 class Filters:
@@ -100,8 +102,8 @@ def _within_calendar(moment: datetime | None) -> datetime | None:
     try:
         return moment and moment.astimezone(UTC)
     except OverflowError:
-        end = datetime.min if moment and moment.year == 1 else datetime.max
-        return end.replace(tzinfo=UTC)
+        first = moment is not None and moment.year == 1
+        return _FIRST if first else _LAST
 
 
 def _eyes(reader: Reader) -> tuple[Any, ...]:

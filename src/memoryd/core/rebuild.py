@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from memoryd.core import db, migrate, read, record, views
+from memoryd.search import index
 
 BATCH = 500  # events replayed in one transaction
 Progress = Callable[[str, int, int], None]  # tenant, events done, events in all
@@ -62,7 +63,19 @@ async def _rebuild_tenant(conn: asyncpg.Connection, tenant_id: str, progress: Pr
         await conn.execute(db.query("record.lock"), tenant_id)
         while (last := await _replay(conn, tenant_id, done)) > done:
             done = last
-        return await _compare(conn, tenant_id, done)
+        outcome = await _compare(conn, tenant_id, done)
+    await _index(conn, tenant_id)
+    return outcome
+
+
+async def _index(conn: asyncpg.Connection, tenant_id: str) -> None:
+    """Make the search index anew; a daemon that runs may be at it too, and then it does it."""
+    busy = True
+    while busy:
+        async with conn.transaction():
+            await db.set_tenant(conn, tenant_id)
+            busy = bool(await index.flush(conn, tenant_id))
+            busy |= await index.merge(conn, tenant_id)
 
 
 async def _replay(conn: asyncpg.Connection, tenant_id: str, after: int) -> int:
@@ -84,6 +97,7 @@ async def _compare(conn: asyncpg.Connection, tenant_id: str, events: int) -> Out
         if differed[view]:
             await conn.execute(_for(view, "rebuild.clear"), tenant_id)
             await conn.execute(_for(view, "rebuild.refill"))
+    await index.clear(conn, tenant_id)
     return Outcome(tenant_id, events, rows, differed)
 
 

@@ -22,7 +22,22 @@ async def caller_of(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
-    """Who asks. On loopback no key is needed for the default tenant."""
+    """Who asks; looked up once a request."""
+    if not hasattr(request.state, "caller"):
+        request.state.caller = await _authenticate(request, credentials)
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def authenticate(request: Request) -> None:
+    """Refuse a stranger; for what must happen before the body is read."""
+    await caller_of(request, await bearer(request))
+
+
+async def _authenticate(
+    request: Request, credentials: HTTPAuthorizationCredentials | None
+) -> Caller:
+    """On loopback no key is needed for the default tenant."""
     daemon = await daemon_of(request)
     if credentials is not None:
         return await keys.caller(daemon.pool, credentials.credentials)
@@ -46,7 +61,18 @@ async def reader_of(
     user_id: Annotated[Name | None, Query(description="Who will see it.")] = None,
     agent_id: Annotated[Name | None, Query(description="Which agent asks.")] = None,
 ) -> Reader:
-    """Through whose eyes a read looks; what is omitted comes from the key, or is `default`."""
+    """Through whose eyes a read looks, from the query."""
+    return reader_for(caller, tenant_id, channel, user_id, agent_id)
+
+
+def reader_for(
+    caller: Caller,
+    tenant_id: str | None,
+    channel: Channel | None,
+    user_id: str | None,
+    agent_id: str | None,
+) -> Reader:
+    """What is omitted comes from the key, or is `default`; what the key pins cannot be changed."""
     asked = {"tenant_id": tenant_id, "channel": channel, "user_id": user_id, "agent_id": agent_id}
     for name, given in asked.items():
         pinned = getattr(caller, name)
@@ -60,6 +86,7 @@ async def reader_of(
 DaemonOf = Annotated[Daemon, Depends(daemon_of)]
 WriterOf = Annotated[Caller, Depends(writer_of)]
 ReaderOf = Annotated[Reader, Depends(reader_of)]
+CallerOf = Annotated[Caller, Depends(caller_of)]
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from memoryd.core import db, errors, read, record
-from memoryd.core.model import MAX_BATCH, Caller, Draft, Event, Name, Recorded
+from memoryd.core.model import MAX_BATCH, Caller, Draft, Event, Moment, Name, Recorded
 from memoryd.daemon import entropy, now
 from memoryd.doors import http
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
@@ -65,8 +65,8 @@ async def filters_of(
     kind: Name | None = None,
     actor: Annotated[Name | None, Query(description="The actor's id.")] = None,
     tag: Name | None = None,
-    since: Annotated[AwareDatetime | None, Query(description="Not before this `ts`.")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Before this `ts`.")] = None,
+    since: Annotated[Moment | None, Query(description="Not before this `ts`.")] = None,
+    until: Annotated[Moment | None, Query(description="Before this `ts`.")] = None,
 ) -> read.Filters:
     return read.Filters(session_id, kind, actor, tag, since, until)
 

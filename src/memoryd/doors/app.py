@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from memoryd import __version__
 from memoryd.core import db, migrate
 from memoryd.daemon import Daemon
-from memoryd.doors import api, artifacts, http, web
+from memoryd.doors import api, artifacts, http, search, web
 from memoryd.doors.access import DaemonOf
 
 DESCRIPTION = """
@@ -32,6 +32,9 @@ class Readiness:
     version: str
     postgres: Annotated[str | None, Field(description="The server's version.")] = None
     schema_version: int | None = None
+    pending_vectors: Annotated[
+        int | None, Field(description="Chunks that words alone find; vectors are on their way.")
+    ] = None
     detail: Annotated[str | None, Field(description="What is missing, when not ready.")] = None
 
 
@@ -67,6 +70,7 @@ def document() -> FastAPI:
     )
     app.include_router(api.router)
     app.include_router(artifacts.router)
+    app.include_router(search.router)
     app.add_api_route("/healthz", healthz, tags=["probes"])
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)
@@ -93,8 +97,9 @@ async def readyz(daemon: DaemonOf, response: Response) -> Readiness:
     if found != migrate.latest():
         response.status_code = 503
         detail = f"the schema is version {found}, not {migrate.latest()}: run memoryd migrate"
-        return Readiness("unavailable", __version__, server, found, detail)
-    return Readiness("ready", __version__, server, found)
+        return Readiness("unavailable", __version__, server, found, detail=detail)
+    pending = await daemon.worker.pending()
+    return Readiness("ready", __version__, server, found, pending)
 
 
 def _describe_problems(app: FastAPI) -> None:

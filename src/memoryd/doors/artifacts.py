@@ -8,16 +8,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime
 
 from memoryd.core import db, errors, ids, read
-from memoryd.core.model import Actor, ActorType, Channel, Draft, Name, Sensitivity
+from memoryd.core.model import Actor, ActorType, Channel, Draft, Moment, Name, Sensitivity
 from memoryd.doors import api, http
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
 router = APIRouter(prefix="/api/v1", tags=["artifacts"])
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
+UPLOAD_SECONDS = 120
 _uploads = asyncio.Semaphore(2)  # each is held in memory, whole
 _RAW = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
@@ -40,7 +40,7 @@ class Upload:
     channel: Channel | None = None
     sensitivity: Sensitivity = "none"
     tag: Annotated[list[Name], Query(max_length=256)] = ()  # type: ignore[assignment]
-    ts: AwareDatetime | None = None
+    ts: Moment | None = None
     idempotency_key: Name | None = None
 
     def draft(self, media_type: str) -> Draft:
@@ -72,7 +72,7 @@ class Uploaded:
 @router.post(
     "/artifacts",
     status_code=201,
-    responses=problems(409, 413),
+    responses=problems(408, 409, 413),
     openapi_extra={"requestBody": {"required": True, "content": _RAW}},
 )
 async def upload(
@@ -87,11 +87,22 @@ async def upload(
     draft = given.draft(media_type.strip())
     async with _uploads:
         limit = daemon.settings.max_artifact_bytes
-        body = await http.read_body(request, limit, "MEMORYD_MAX_ARTIFACT_BYTES sets the limit")
+        body = await _receive(request, limit)
         (write,) = await api.prepare(caller, [draft], body)
         (answer,) = await daemon.group.commit(caller.tenant_id, [write])
     made = ids.same("art", answer.event_id) if write.artifact else None
     return Uploaded(made, answer.event_id, answer.chunk_ids, answer.created_at)
+
+
+async def _receive(request: Request, limit: int) -> bytes:
+    """The body, within the time that lets the next upload have its turn."""
+    try:
+        async with asyncio.timeout(UPLOAD_SECONDS):
+            return await http.read_body(request, limit, "MEMORYD_MAX_ARTIFACT_BYTES sets the limit")
+    except TimeoutError as error:
+        raise errors.TooSlow(
+            "the upload took too long", field="body", limit=f"{UPLOAD_SECONDS} seconds"
+        ) from error
 
 
 @router.head("/artifacts/{artifact_id}", include_in_schema=False)

@@ -40,6 +40,7 @@ def main() -> None:
     memoryd serve                      start the daemon
     memoryd record "we ship on Friday" record a message
     memoryd events                     see what is recorded
+    memoryd search "when do we ship?"  find it again
     """
 
 
@@ -79,4 +80,12 @@ def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-from memoryd.doors import cli_admin, cli_log, cli_serve  # noqa: E402, F401  # they add their commands
+from memoryd.doors import (  # noqa: E402  # they add their commands
+    bench,
+    cli_admin,
+    cli_log,
+    cli_search,
+    cli_serve,
+)
+
+__all__ = ["bench", "cli_admin", "cli_log", "cli_search", "cli_serve", "main"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 from typing import Any
 
@@ -50,6 +51,10 @@ async def _serve(chosen: Settings) -> None:
                     timeout_graceful_shutdown=GRACE_SECONDS,
                 )
             )
+            # uvicorn takes these over, and raises them again when it has stopped: the clean-up
+            # that follows must not be cut short then.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
             announce = asyncio.create_task(_announce(server, listening))
             await server.serve(sockets=[listening])
             announce.cancel()
@@ -60,18 +65,20 @@ def _listen(chosen: Settings) -> socket.socket:
 
     An open address takes no connection before its keys were checked: the server listens then.
     """
-    listening = socket.socket(_family(chosen.host))
+    # The protocol is named, since asyncio sets TCP_NODELAY only where it is: 40 ms an answer.
+    listening = socket.socket(_family(chosen.host), socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # elsewhere it would let two daemons share the port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((chosen.host, chosen.port))
         if chosen.loopback:
             listening.listen(1024)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listening.close()
+        reason = getattr(error, "strerror", None) or error
         raise errors.Unavailable(
-            f"cannot listen on {chosen.host} port {chosen.port} ({error.strerror or error}); is "
-            "another memoryd running there? Try: memoryd serve --port 0"
+            f"cannot listen on {chosen.host} port {chosen.port} ({reason}); is another memoryd "
+            "running there? Try: memoryd serve --port 0"
         ) from error
     return listening
 

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.core.model import MAX_JSON_BYTES
+from memoryd.doors import access
 
 log = logging.getLogger("memoryd.http")
 
@@ -52,6 +53,7 @@ class JsonRoute(APIRoute):
         async def with_json(request: Request) -> Response:
             request = JsonRequest(request.scope, request.receive)
             if self.body_field is not None:
+                await access.authenticate(request)  # a stranger's 8 MB are not parsed
                 check_media_type(request)
                 await request.json()
             return await handle(request)
@@ -211,7 +213,7 @@ class Gate:
                 "MEMORYD_ALLOWED_HOSTS",
                 field="Host",
             )
-        origin = _name(headers.get("origin", f"//{host}").partition("//")[2])
+        origin = _name(headers["origin"].partition("//")[2]) if "origin" in headers else host
         # On an open address any number is a Host of ours, but not any page's Origin.
         known = origin in self._names or (self._loopback and self._knows(origin))
         if not known and origin != host:

@@ -24,6 +24,7 @@ create table chunks (
   primary key (tenant_id, chunk_id),
   unique (tenant_id, position, ordinal)
 );
+create index chunks_session on chunks (tenant_id, session_id, position, ordinal);
 
 create table decisions (
   tenant_id      text not null,
@@ -67,6 +68,67 @@ create table tasks (
 );
 create index tasks_status on tasks (tenant_id, status, ts);
 
+-- The search index, made from the chunks alone. A document is a chunk; documents are numbered
+-- densely in the order of the log, so that a block means the same in every segment, and segments
+-- merge by joining their bytes. The newest chunks, in no segment yet, are scored from their rows.
+
+create table segments (
+  tenant_id      text not null,
+  first_doc      int not null,
+  docs           int not null check (docs > 0),
+  last_position  bigint not null,  -- the chunks up to here are in segments
+  columns        bytea not null,   -- a record a document: index.DOC
+  primary key (tenant_id, first_doc)
+);
+alter table segments alter column columns set storage external;
+
+create table postings (
+  tenant_id  text not null,
+  term       text not null,
+  first_doc  int not null,
+  block      bytea not null,  -- a record a document that has the term: index.POSTING
+  primary key (tenant_id, term, first_doc)
+);
+alter table postings alter column block set storage external;
+
+-- Sessions, users, agents and actors as numbers, in the order in which they first appear.
+create table names (
+  tenant_id  text not null,
+  name_id    int not null,
+  name       text not null,
+  primary key (tenant_id, name_id)
+);
+
+-- How often the index was made anew.
+create table epochs (
+  tenant_id  text primary key,
+  epoch      int not null
+);
+
+-- Vectors follow in the background, in the order of the log: what is embedded is a prefix of it.
+create table code_segments (
+  tenant_id      text not null,
+  model          text not null,
+  first_doc      int not null,
+  docs           int not null check (docs > 0),
+  last_position  bigint not null,
+  last_ordinal   int not null,
+  codes          bytea not null,  -- a record a document: vectors.CODE
+  primary key (tenant_id, model, first_doc)
+);
+alter table code_segments alter column codes set storage external;
+
+-- By the digest of the encoder's whole input, so that the same text is never encoded twice.
+create table token_codes (
+  tenant_id  text not null,
+  model      text not null,
+  key        bytea not null,
+  pooled     bytea not null,
+  tokens     bytea not null,
+  primary key (tenant_id, model, key)
+);
+alter table token_codes alter column tokens set storage external;
+
 alter table chunks enable row level security;
 alter table chunks force row level security;
 create policy tenant on chunks using (tenant_id = current_tenant());
@@ -79,4 +141,30 @@ alter table tasks enable row level security;
 alter table tasks force row level security;
 create policy tenant on tasks using (tenant_id = current_tenant());
 
-grant select, insert, update, delete on chunks, decisions, tasks to memoryd_app;
+alter table segments enable row level security;
+alter table segments force row level security;
+create policy tenant on segments using (tenant_id = current_tenant());
+
+alter table postings enable row level security;
+alter table postings force row level security;
+create policy tenant on postings using (tenant_id = current_tenant());
+
+alter table epochs enable row level security;
+alter table epochs force row level security;
+create policy tenant on epochs using (tenant_id = current_tenant());
+
+alter table names enable row level security;
+alter table names force row level security;
+create policy tenant on names using (tenant_id = current_tenant());
+
+alter table code_segments enable row level security;
+alter table code_segments force row level security;
+create policy tenant on code_segments using (tenant_id = current_tenant());
+
+alter table token_codes enable row level security;
+alter table token_codes force row level security;
+create policy tenant on token_codes using (tenant_id = current_tenant());
+
+grant select, insert, update, delete
+  on chunks, decisions, tasks, segments, postings, names, epochs, code_segments, token_codes
+  to memoryd_app;

@@ -23,4 +23,4 @@ def add(app: FastAPI) -> None:
     async def docs() -> FileResponse:
         return FileResponse(_HERE / "docs.html", headers=_HEADERS)
 
-    app.mount("/static", StaticFiles(directory=_HERE), name="static")
+    app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")

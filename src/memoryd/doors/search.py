@@ -1,0 +1,135 @@
+"""The HTTP API of search: parse, one call, answer."""
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import ConfigDict, Field, StringConstraints
+
+from memoryd.core.model import ActorType, Channel, Moment, Name
+from memoryd.daemon import now
+from memoryd.doors import http
+from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
+from memoryd.search import retrieve, score
+
+router = APIRouter(prefix="/api/v1", tags=["search"], route_class=http.JsonRoute)
+
+MAX_QUERY = 20_000  # characters; the model reads some 1,000, the index 64 words
+SHOWN = (
+    *("chunk_id", "event_id", "session_id", "ts", "kind", "actor_type", "actor_id", "tags"),
+    *("token_est", "text"),
+)
+Weight = Annotated[float, Field(ge=0, le=10)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiltersAsked:
+    """What is omitted does not restrict. Filters only remove: they change no score."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    session_id: Name | None = None
+    agent_id: Name | None = None
+    user_id: Name | None = None
+    kind: Name | None = None
+    tag: Name | None = None
+    since: Annotated[Moment | None, Field(description="Not before this `ts`.")] = None
+    until: Annotated[Moment | None, Field(description="Before this `ts`.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """score = alpha * semantic + beta * recency + gamma * importance."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    alpha: Weight
+    beta: Weight
+    gamma: Weight
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAsked:
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    query: Annotated[
+        str, StringConstraints(min_length=1, max_length=MAX_QUERY, pattern=r"^[^\x00]+$")
+    ]
+    limit: Annotated[int, Field(ge=1, le=200)] = 10
+    filters: FiltersAsked = field(default_factory=FiltersAsked)
+    as_of: Annotated[
+        Annotated[int, Field(ge=0, lt=2**62)] | Moment | None,
+        Field(description="A log position or a recording time: search what was known then."),
+    ] = None
+    explain: Annotated[bool, Field(description="Return every part of each score.")] = False
+    intent: Annotated[
+        Literal["default", "recall", "recent", "decide"],
+        Field(description="Names the weights of semantic, recency and importance."),
+    ] = "recall"
+    scoring: Annotated[Scoring | None, Field(description="Weights of your own.")] = None
+    now: Annotated[Moment | None, Field(description="What `last week` refers to.")] = None
+    tenant_id: Annotated[Name | None, Field(description="Must be the key's own.")] = None
+    channel: Annotated[Channel | None, Field(description="Where it will be shown.")] = None
+    user_id: Annotated[Name | None, Field(description="Who will see it.")] = None
+    agent_id: Annotated[Name | None, Field(description="Which agent asks.")] = None
+    session_id: Annotated[Name | None, Field(description="In which conversation.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    chunk_id: str
+    event_id: str
+    session_id: str
+    ts: datetime
+    kind: str
+    actor_type: ActorType
+    actor_id: str
+    tags: list[str]
+    token_est: int
+    text: str
+    score: float
+    parts: Annotated[dict[str, float] | None, Field(description="With `explain`.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAnswer:
+    results: list[Result]
+    pending_vectors: Annotated[int, Field(description="Chunks not yet found by meaning.")]
+    candidates: Annotated[int, Field(description="Chunks considered.")]
+    position: Annotated[int, Field(description="How far into the log this looked.")]
+    degraded: Annotated[str | None, Field(description="Why words alone were used.")] = None
+
+
+@router.post("/search", responses=problems(400, 413, 415))
+async def search(asked: SearchAsked, daemon: DaemonOf, caller: CallerOf) -> SearchAnswer:
+    """Find chunks by words and by meaning, among what the reader may see.
+
+    What was recorded before this request is found, by words at once and by meaning as soon as its
+    vectors are computed.
+    """
+    reader = reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
+    own = asked.scoring
+    weights = (own.alpha, own.beta, own.gamma) if own else score.PRESETS[asked.intent]
+    wanted = retrieve.Search(
+        text=asked.query,
+        now=asked.now or now(),
+        filters=retrieve.Filters(**asdict(asked.filters)),
+        limit=asked.limit,
+        weights=weights,
+    )
+    answer = await daemon.searcher.search(reader, wanted, asked.as_of)
+    found = zip(answer.rows, answer.hits, strict=True)
+    return SearchAnswer(
+        results=[_result(row, hit, asked.explain) for row, hit in found],
+        pending_vectors=answer.pending_vectors,
+        candidates=answer.pool,
+        position=answer.position,
+        degraded=answer.degraded,
+    )
+
+
+def _result(row: Any, hit: retrieve.Hit, explain: bool) -> Result:
+    shown = {name: row[name] for name in SHOWN}
+    parts = {name: round(part, 6) for name, part in hit.parts.items()} if explain else None
+    return Result(**shown, score=round(hit.score, 6), parts=parts)

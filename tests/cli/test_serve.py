@@ -1,0 +1,117 @@
+"""`memoryd serve`: what it says, what it logs, how it ends."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from commands import SECONDS, Served, answer, memoryd, message, serving
+
+
+def test_serve_prints_where_everything_is(served: Served) -> None:
+    assert f"API document   {served.url}/docs" in served.said
+    assert f"console        {served.url}/\n" in served.said
+    assert f"MCP endpoint   {served.url}/mcp" in served.said
+    assert httpx.get(f"{served.url}/docs").status_code == 200
+    assert httpx.get(f"{served.url}/").status_code == 200
+    assert httpx.get(f"{served.url}/readyz").json()["status"] == "ready"
+
+
+def test_the_line_to_try_works_as_it_stands(served: Served) -> None:
+    found = re.search(r"curl .*?\n\n", served.said, re.DOTALL)
+    assert found
+    words = shlex.split(found[0])
+    if shutil.which("curl"):
+        done = subprocess.run(
+            found[0], shell=True, capture_output=True, text=True, check=True, timeout=SECONDS
+        )
+        recorded = json.loads(done.stdout)
+    else:  # what curl would send
+        assert [words[0], words[2], words[4]] == ["curl", "-H", "-d"]
+        name, _, value = words[3].partition(": ")
+        recorded = httpx.post(words[1], content=words[5], headers={name: value}).json()
+
+    assert recorded["event_id"].startswith("evt_")
+
+
+@pytest.mark.parametrize("port", ["70000", "x", "1e3"])
+def test_a_setting_that_cannot_be_is_named(cli_home: Path, port: str) -> None:
+    done = memoryd(cli_home, "serve", MEMORYD_PORT=port)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("memoryd: ")
+    assert "MEMORYD_PORT" in done.stderr or port in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_said_at_once(cli_home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = memoryd(cli_home, "serve", "--port", str(port))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"memoryd: cannot listen on 127.0.0.1 port {port}")
+    assert "--port 0" in done.stderr
+
+
+def test_the_log_is_json_and_holds_nothing_of_what_was_said(cli_home: Path, served: Served) -> None:
+    hidden = "pineapple-on-pizza"
+    with httpx.Client(base_url=served.url) as client:
+        client.post("/api/v1/events", json=message(f"s-{hidden}", f"I like {hidden}"))
+        client.get("/api/v1/events", params={"tag": hidden})
+        client.get(f"/api/v1/events/{hidden}")
+        client.get(f"/{hidden}")
+        client.post("/api/v1/events", content=f'{{"{hidden}": ')
+        client.post("/api/v1/events", json={hidden: hidden})
+    lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+
+    assert hidden not in served.log.read_text()
+    requests = [line for line in lines if line["event"] == "request"]
+    assert {"ts", "level", "logger", "event", "method", "route", "status", "ms"} <= set(
+        requests[-1]
+    )
+    assert {line["route"] for line in requests} >= {"/api/v1/events", "/api/v1/events/{event_id}"}
+
+
+def postmaster_of(home: Path) -> int:
+    (found,) = home.rglob("postmaster.pid")
+    return int(found.read_text().split()[0])
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_start_is_quick_and_a_signal_ends_all(cli_home: Path, number: int) -> None:
+    """A home of its own: the last one out stops PostgreSQL, and here that is this daemon."""
+    home = cli_home.parent / f"second-{number}"
+    memoryd(home, "migrate")
+    with serving(home) as running:
+        httpx.post(f"{running.url}/api/v1/events", json=message("s", "kept")).raise_for_status()
+        pid = postmaster_of(home)
+        asked = time.monotonic()
+        running.process.send_signal(number)
+        code = running.process.wait(SECONDS)
+        took = time.monotonic() - asked
+    kept = answer(home, "events")
+
+    assert code == 0
+    assert took < 5
+    assert not alive(pid)
+    assert running.seconds < 10
+    assert "Traceback" not in running.log.read_text()
+    assert [event["content"]["text"] for event in kept] == ["kept"]
