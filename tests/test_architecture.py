@@ -20,7 +20,7 @@ OURS = sorted(path for path in ROOT.glob("*/**/*.py") if ".venv" not in path.par
 SQL = sorted(path for path in (CORE / "sql").glob("*.sql") if path.stem not in ("log", "views"))
 
 CORE_LINES = 2_000
-SEARCH_LINES = 1_400
+SEARCH_LINES = 1_500
 FILE_LINES = 300
 FUNCTION_LINES = 40
 
@@ -37,7 +37,8 @@ GROUPS = [
     {"search.corpus"},
     {"search.vectors", "search.stage"},
     {"search.retrieve"},
-    {"search.searcher", "search.worker", "core.rebuild"},
+    {"search.encoders", "core.rebuild"},
+    {"search.searcher", "search.worker"},
     {"daemon"},
     {"custody.doctor"},
     {"doors"},

@@ -14,7 +14,7 @@ from memoryd import embedded
 from memoryd.core import db, errors, ids, keys, migrate, rebuild, tokens
 from memoryd.core.config import Settings
 from memoryd.core.group import GroupCommit
-from memoryd.search.embed import Encoder
+from memoryd.search.encoders import Encoders
 from memoryd.search.searcher import Searcher
 from memoryd.search.worker import Worker
 
@@ -43,17 +43,21 @@ class Daemon:
 
 
 @asynccontextmanager
-async def running(settings: Settings, say: Say) -> AsyncIterator[Daemon]:
-    """A daemon that is ready to serve: schema up to date, views complete."""
+async def running(settings: Settings, say: Say, *, work: bool = True) -> AsyncIterator[Daemon]:
+    """A daemon that is ready to serve: schema up to date, views complete.
+
+    Without `work`, nothing is indexed or embedded in the background: a single command is over
+    before that is worth its start.
+    """
     async with postgres(settings, say) as (target, server):
         await bring_up_to_date(target, say)
         pool = await db.open_pool(target, settings.pool_size)
-        encoder = Encoder()
-        worker = Worker(target, pool, encoder)
+        encoders = Encoders()
+        worker = Worker(target, pool, encoders)
         group = GroupCommit(pool, now, worker.grown)
-        daemon = Daemon(settings, target, pool, group, Searcher(pool, encoder), worker)
-        background = [asyncio.create_task(asyncio.to_thread(tokens.load))]
-        working = asyncio.create_task(worker.run())
+        daemon = Daemon(settings, target, pool, group, Searcher(pool, encoders), worker)
+        background = [asyncio.create_task(worker.run())] if work else []
+        background.append(asyncio.create_task(asyncio.to_thread(tokens.load)))
         if server is not None:
             background.append(asyncio.create_task(_watch(target, server)))
         try:
@@ -61,8 +65,8 @@ async def running(settings: Settings, say: Say) -> AsyncIterator[Daemon]:
         finally:
             await daemon.group.finish()
             worker.stop()
-            await asyncio.wait([working], timeout=3)
-            for task in (*background, working):
+            await asyncio.wait([background[0]], timeout=3)
+            for task in background:
                 task.cancel()
             with suppress(TimeoutError):
                 await asyncio.wait_for(pool.close(), timeout=2)

@@ -76,6 +76,17 @@ def show(value: Any, as_json: bool, readable: Callable[[], str]) -> None:
         click.echo(text)
 
 
+def progress_bar(what: str) -> Callable[[str, int, int], None]:
+    """Draws how far a long work is, on standard error."""
+
+    def draw(name: str, done: int, total: int) -> None:
+        filled = int(30 * done / total) if total else 30
+        bar = "#" * filled + "-" * (30 - filled)
+        click.echo(f"\r{name:<16} [{bar}] {done:,}/{total:,} {what}", nl=False, err=True)
+
+    return draw
+
+
 def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
@@ -83,9 +94,10 @@ def _plain(value: Any) -> Any:
 from memoryd.doors import (  # noqa: E402  # they add their commands
     bench,
     cli_admin,
+    cli_embed,
     cli_log,
     cli_search,
     cli_serve,
 )
 
-__all__ = ["bench", "cli_admin", "cli_log", "cli_search", "cli_serve", "main"]
+__all__ = ["bench", "cli_admin", "cli_embed", "cli_log", "cli_search", "cli_serve", "main"]

@@ -15,7 +15,7 @@ from memoryd.core import rebuild as core_rebuild
 from memoryd.core.config import Settings
 from memoryd.core.model import Key
 from memoryd.custody import doctor as examination
-from memoryd.doors.cli import json_option, main, run, say, settings, show
+from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
 
 
 @main.command()
@@ -77,15 +77,9 @@ def rebuild(as_json: bool) -> None:
 async def _rebuild(chosen: Settings) -> list[core_rebuild.Outcome]:
     async with daemon.postgres(chosen, say) as (target, _):
         await daemon.bring_up_to_date(target, say)
-        outcomes = await core_rebuild.rebuild(target, _progress)
+        outcomes = await core_rebuild.rebuild(target, progress_bar("events"))
         click.echo(err=True)
         return outcomes
-
-
-def _progress(tenant_id: str, done: int, events: int) -> None:
-    filled = int(30 * done / events) if events else 30
-    bar = "#" * filled + "-" * (30 - filled)
-    click.echo(f"\r{tenant_id:<16} [{bar}] {done:,}/{events:,} events", nl=False, err=True)
 
 
 def _verdict(outcome: core_rebuild.Outcome) -> str:

@@ -24,7 +24,7 @@ async def client(settings: Settings, say: daemon.Say) -> AsyncIterator[httpx.Asy
         return
     from memoryd.doors import app  # noqa: PLC0415  # 0.3 s that a remote call need not pay
 
-    async with daemon.running(settings, say) as running:
+    async with daemon.running(settings, say, work=False) as running:
         transport = httpx.ASGITransport(app.build(running))
         async with httpx.AsyncClient(
             transport=transport, base_url="http://localhost", headers=headers, timeout=_SECONDS

@@ -5,7 +5,16 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
 
 from memoryd.core.model import ActorType, Channel, Moment, Name
 from memoryd.daemon import now
@@ -21,6 +30,26 @@ SHOWN = (
     *("token_est", "text"),
 )
 Weight = Annotated[float, Field(ge=0, le=10)]
+
+
+def _on_the_calendar(given: datetime) -> datetime:
+    """At its ends a time zone, or "last week", would leave it."""
+    if not 1900 <= given.year < 9000:
+        raise ValueError("give a time between the years 1900 and 9000")
+    return given
+
+
+Instant = Annotated[Moment, AfterValidator(_on_the_calendar)]
+
+
+def _one_refusal(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """So that a refusal names the field, not each of the types it may have."""
+    try:
+        return check(given)
+    except ValidationError as error:
+        raise PydanticCustomError(
+            "as_of", "give a log position, as 42, or a time, as 2026-05-01T12:00:00Z"
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +88,8 @@ class SearchAsked:
     limit: Annotated[int, Field(ge=1, le=200)] = 10
     filters: FiltersAsked = field(default_factory=FiltersAsked)
     as_of: Annotated[
-        Annotated[int, Field(ge=0, lt=2**62)] | Moment | None,
+        Annotated[int, Field(ge=0, lt=2**62)] | Instant | None,
+        WrapValidator(_one_refusal),
         Field(description="A log position or a recording time: search what was known then."),
     ] = None
     explain: Annotated[bool, Field(description="Return every part of each score.")] = False
@@ -68,7 +98,7 @@ class SearchAsked:
         Field(description="Names the weights of semantic, recency and importance."),
     ] = "recall"
     scoring: Annotated[Scoring | None, Field(description="Weights of your own.")] = None
-    now: Annotated[Moment | None, Field(description="What `last week` refers to.")] = None
+    now: Annotated[Instant | None, Field(description="What `last week` refers to.")] = None
     tenant_id: Annotated[Name | None, Field(description="Must be the key's own.")] = None
     channel: Annotated[Channel | None, Field(description="Where it will be shown.")] = None
     user_id: Annotated[Name | None, Field(description="Who will see it.")] = None

@@ -68,7 +68,7 @@ class Encoder:
         self.name: str = manifest["name"]
         self.dimensions: int = manifest["dimensions"]
         self.limit: int = manifest["pieces"] - 2  # without [CLS] and [SEP]
-        self._folder = folder
+        self.folder = folder
         self._threads = threads
 
     def key(self, text: Input) -> bytes:
@@ -113,7 +113,7 @@ class Encoder:
 
     @cached_property
     def _vocabulary(self) -> wordpiece.WordPiece:
-        text = (self._folder / "vocab.txt").read_text(encoding="utf-8")
+        text = (self.folder / "vocab.txt").read_text(encoding="utf-8")
         return wordpiece.WordPiece(text.removesuffix("\n").split("\n"))
 
     @cached_property
@@ -125,7 +125,7 @@ class Encoder:
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors; it warns of missing GPUs otherwise
         return onnxruntime.InferenceSession(
-            self._folder / "model.onnx", options, providers=["CPUExecutionProvider"]
+            self.folder / "model.onnx", options, providers=["CPUExecutionProvider"]
         )
 
 

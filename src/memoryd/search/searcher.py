@@ -10,9 +10,11 @@ from typing import Any
 
 from memoryd.core import db, errors, privacy
 from memoryd.core.model import Reader
-from memoryd.search import retrieve, vectors
+from memoryd.search import retrieve
 from memoryd.search.corpus import Corpus, Stale
-from memoryd.search.embed import Encoder, Query
+from memoryd.search.embed import Query
+from memoryd.search.encoders import Encoders
+from memoryd.search.vectors import Codes
 
 log = logging.getLogger("memoryd.search")
 
@@ -33,13 +35,13 @@ class Answer:
 @dataclass(frozen=True)
 class _Kept:
     corpus: Corpus
-    codes: vectors.Codes
+    codes: Codes
 
 
 class Searcher:
-    def __init__(self, pool: db.Pool, encoder: Encoder) -> None:
+    def __init__(self, pool: db.Pool, encoders: Encoders) -> None:
         self._pool = pool
-        self.encoder = encoder
+        self._encoders = encoders
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
     async def search(
@@ -62,7 +64,9 @@ class Searcher:
         degraded: str | None,
     ) -> Answer:
         kept = self._keep(reader.tenant_id)
-        found_vectors = retrieve.Vectors(kept.codes, question) if question is not None else None
+        found_vectors = None
+        if question is not None and question.model == kept.codes.encoder.name:
+            found_vectors = retrieve.Vectors(kept.codes, question)
         async with AsyncExitStack() as stack:
             async with kept.corpus.lock:
                 snapshot = db.snapshot(self._pool, reader.tenant_id)
@@ -82,15 +86,16 @@ class Searcher:
     async def _encode(self, text: str) -> tuple[Query | None, str | None]:
         """The question in vectors, or why not: a read never fails for want of a model."""
         try:
-            return await asyncio.to_thread(self.encoder.query, text), None
+            return await asyncio.to_thread(self._encoders.current.query, text), None
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             log.warning("model.missing", extra={"error": str(error)})
             return None, f"searched by words alone: the model cannot be loaded ({error})"
 
     def _keep(self, tenant_id: str) -> _Kept:
         kept = self._kept.pop(tenant_id, None)
-        if kept is None:
-            kept = _Kept(Corpus(tenant_id), vectors.Codes(tenant_id, self.encoder))
+        encoder = self._encoders.current
+        if kept is None or kept.codes.encoder is not encoder:
+            kept = _Kept(kept.corpus if kept else Corpus(tenant_id), Codes(tenant_id, encoder))
         self._kept[tenant_id] = kept
         while len(self._kept) > 1 and self._size() > CORPUS_BYTES:
             self._kept.popitem(last=False)

@@ -6,27 +6,30 @@ daemons share it by trying locks.
 
 import asyncio
 import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import asyncpg
 
 from memoryd.core import db
 from memoryd.search import index, vectors
-from memoryd.search.embed import Encoder
+from memoryd.search.encoders import Encoders
 
 log = logging.getLogger("memoryd.worker")
 
-SWEEP_SECONDS = 30  # between looks at tenants that other daemons write to
+SWEEP_SECONDS = 10  # between looks at what other processes write or switch
+T = TypeVar("T")
 
 
 class Worker:
-    def __init__(self, target: db.Target, pool: db.Pool, encoder: Encoder) -> None:
+    def __init__(self, target: db.Target, pool: db.Pool, encoders: Encoders) -> None:
         self._target = target
         self._pool = pool
-        self._encoder = encoder
+        self._encoders = encoders
         self._grown: set[str] = set()  # tenants that may have something missing
         self._wake = asyncio.Event()
         self._stopping = False
-        self.paused = False
+        self.paused = False  # of embedding alone
 
     def grown(self, tenant_id: str) -> None:
         """A tenant's log has grown."""
@@ -39,22 +42,12 @@ class Worker:
         return sum(counts)
 
     async def run(self) -> None:
-        """Until `stop`. A round that fails is said and tried again: the work is still there."""
+        """Until `stop`."""
         while not self._stopping:
             self._wake.clear()
-            if self._stopping:
-                return
-            try:
-                if not self._grown:
-                    self._grown |= await self._tenants()
-                busy = [await self._work(tenant_id) for tenant_id in sorted(self._grown)]
-            except db.CONNECTION_LOST as error:
-                log.warning("worker.database", extra={"error": type(error).__name__})
-                busy = []
-            except Exception:
-                log.exception("worker.failed")
-                busy = []
-            if not any(busy):
+            tenants = sorted(self._grown) or await self._attempt(self._look_around(), [])
+            busy = [await self._attempt(self._work(tenant_id), False) for tenant_id in tenants]
+            if not any(busy) and not self._stopping:
                 await self._rest()
 
     def stop(self) -> None:
@@ -64,6 +57,16 @@ class Worker:
         self._stopping = True
         self._wake.set()
 
+    async def _attempt(self, step: Coroutine[Any, Any, T], otherwise: T) -> T:
+        """What fails for one tenant is said, and tried again later: the work is still there."""
+        try:
+            return await step
+        except db.CONNECTION_LOST as error:
+            log.warning("worker.database", extra={"error": type(error).__name__})
+        except Exception:
+            log.exception("worker.failed")
+        return otherwise
+
     async def _rest(self) -> None:
         """Until a log grows; after a while, look at every tenant."""
         try:
@@ -71,15 +74,21 @@ class Worker:
         except TimeoutError:
             self._grown.clear()
 
-    async def _tenants(self) -> set[str]:
+    async def _look_around(self) -> list[str]:
+        """Every tenant, and which model is in use: another process may have changed either."""
         conn: asyncpg.Connection = await db.connect(self._target, db.OWNER)
         try:
-            return {row["tenant_id"] for row in await conn.fetch(db.query("rebuild.tenants"))}
+            await self._encoders.look(conn)
+            rows = await conn.fetch(db.query("rebuild.tenants"))
         finally:
             await conn.close()
+        self._grown |= {row["tenant_id"] for row in rows}
+        return sorted(self._grown)
 
     async def _work(self, tenant_id: str) -> bool:
         """One step for one tenant; False when nothing is missing any more."""
+        if self._stopping:
+            return False
         async with db.tenant(self._pool, tenant_id) as conn:
             flushed = await index.flush(conn, tenant_id)
         async with db.tenant(self._pool, tenant_id) as conn:
@@ -87,7 +96,7 @@ class Worker:
         embedded = 0
         if not self.paused:
             async with db.tenant(self._pool, tenant_id) as conn:
-                embedded = await vectors.embed_next(conn, tenant_id, self._encoder)
+                embedded = await vectors.embed_next(conn, tenant_id, self._encoders.current)
         if flushed or merged or embedded:
             return True
         if not self.paused and await self._pending(tenant_id) == 0:
@@ -96,4 +105,4 @@ class Worker:
 
     async def _pending(self, tenant_id: str) -> int:
         async with db.tenant(self._pool, tenant_id) as conn:
-            return await vectors.pending(conn, tenant_id, self._encoder.name)
+            return await vectors.pending(conn, tenant_id, self._encoders.current.name)

@@ -17,6 +17,12 @@ create table view_definition (
   complete    boolean not null
 );
 
+-- Which embedding model is in use, by the folder that holds it; no row: the one in the package.
+create table encoder (
+  only_row    boolean primary key default true check (only_row),
+  folder      text not null
+);
+
 create table tenants (
   tenant_id   text primary key check (tenant_id <> ''),
   created_at  timestamptz not null
@@ -164,7 +170,7 @@ create policy holder on keys for select
 create policy owner_counts on keys for select to memoryd_owner using (true);
 
 grant usage on schema memoryd to memoryd_app;
-grant select on migrations, view_definition to memoryd_app;
+grant select on migrations, view_definition, encoder to memoryd_app;
 grant select, insert on tenants, events, artifacts, artifact_pieces, receipts to memoryd_app;
 grant select, insert on keys to memoryd_app;
 grant update (revoked_at) on keys to memoryd_app;

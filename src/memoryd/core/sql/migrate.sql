@@ -63,7 +63,7 @@ begin
   for name in
     select c.relname from pg_class c
     where c.relnamespace = 'memoryd'::regnamespace and c.relkind = 'r'
-      and c.relname <> all (array['migrations', 'view_definition', 'tenants', 'events',
+      and c.relname <> all (array['migrations', 'view_definition', 'encoder', 'tenants', 'events',
                                   'artifacts', 'artifact_pieces', 'keys', 'receipts'])
   loop
     execute format('drop table memoryd.%I cascade', name);

@@ -1,3 +1,10 @@
+-- name: folder
+select folder from encoder;
+
+-- name: use
+insert into encoder (folder) values ($1)
+on conflict (only_row) do update set folder = excluded.folder;
+
 -- name: lock
 select pg_try_advisory_xact_lock(hashtextextended('memoryd.codes.' || $2 || '.' || $1, 0));
 

@@ -1,0 +1,71 @@
+"""`memoryd embed`: which model makes the vectors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memoryd import daemon
+from memoryd.core import db, errors
+from memoryd.core.config import Settings
+from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
+from memoryd.search import embed as models
+from memoryd.search import encoders
+
+
+@main.group()
+def embed() -> None:
+    """See or change the model that makes the vectors."""
+
+
+@embed.command("switch")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@json_option
+def switch_model(folder: Path, as_json: bool) -> None:
+    """Encode everything with the model in FOLDER, then use it.
+
+    FOLDER holds model.onnx, vocab.txt and manifest.json, as tools/export_model.py writes them; it
+    must stay where it is. Searches go on meanwhile; stopped, the command resumes where it was.
+
+    \b
+    Example: memoryd embed switch /srv/models/my-minilm
+    """
+    try:
+        encoder = models.Encoder(folder.resolve())
+    except (OSError, KeyError, json.JSONDecodeError) as error:
+        raise errors.Invalid(f"{folder} holds no model that can be used: {error}") from error
+    run(_switch(settings(), encoder))
+    shown = {"model": encoder.name, "folder": str(encoder.folder)}
+    show(shown, as_json, lambda: f"{encoder.name} is in use; running daemons follow in seconds")
+
+
+async def _switch(chosen: Settings, encoder: models.Encoder) -> None:
+    async with daemon.postgres(chosen, say) as (target, _):
+        await daemon.bring_up_to_date(target, say)
+        await encoders.switch(target, encoder, progress_bar("chunks"))
+        click.echo(err=True)
+
+
+@embed.command("status")
+@json_option
+def model_status(as_json: bool) -> None:
+    """Say which model is in use.
+
+    \b
+    Example: memoryd embed status
+    """
+    found = run(_current(settings()))
+    show(found, as_json, lambda: f"{found['model']}  ({found['folder']})")
+
+
+async def _current(chosen: Settings) -> dict[str, Any]:
+    async with daemon.postgres(chosen, say) as (target, _):
+        await daemon.bring_up_to_date(target, say)
+        conn = await db.connect(target, db.APP)
+        used = encoders.Encoders()
+        try:
+            await used.look(conn)
+        finally:
+            await conn.close()
+        return {"model": used.current.name, "folder": str(used.current.folder)}
