@@ -74,6 +74,8 @@ def _result(found: dict[str, Any]) -> list[str]:
     text = f"{found['actor_id']}: {' '.join(found['text'].split())}"
     room = max(width - len(head), 30)
     line = head + (text if len(text) <= room else text[: room - 1] + "…")
+    # A terminal obeys control characters, and the text is anybody's.
+    line = "".join(letter if letter.isprintable() else " " for letter in line)
     return [line, *(_bar(*part) for part in sorted((found["parts"] or {}).items(), key=_order))]
 
 

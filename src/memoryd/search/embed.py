@@ -124,9 +124,11 @@ class Encoder:
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors; it warns of missing GPUs otherwise
-        return onnxruntime.InferenceSession(
-            self.folder / "model.onnx", options, providers=["CPUExecutionProvider"]
-        )
+        file = self.folder / "model.onnx"
+        try:
+            return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the library's errors share no other class
+            raise RuntimeError(f"{file} cannot be loaded: {error}") from error
 
 
 def _signs(vectors: NDArray[np.float32]) -> bytes:

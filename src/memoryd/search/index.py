@@ -187,4 +187,5 @@ async def clear(conn: db.Conn, tenant_id: str) -> None:
     The new epoch tells every daemon to forget what it holds in memory.
     """
     await conn.execute(db.query("index.wait"), tenant_id)
+    await conn.execute(db.query("index.wait_for_codes"), tenant_id)
     await conn.execute(db.query("index.clear"), tenant_id)

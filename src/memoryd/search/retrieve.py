@@ -90,6 +90,7 @@ async def rank(conn: db.Conn, stage: Stage, vectors: "Vectors | None") -> Found:
     if vectors is not None and near:
         parts |= await vectors.late(conn, stage, docs)
         weights = score.FINAL
+        parts = {name: score.mm(part) if name in weights else part for name, part in parts.items()}
     hits = _ranked(stage, docs, parts, weights)
     embedded = min(vectors.codes.size, stage.size) if vectors is not None else 0
     return Found(hits, len(pool), stage.totals.docs, embedded)
@@ -150,7 +151,7 @@ class Vectors:
     def join(self, stage: Stage, pool: Ints) -> tuple[Ints, dict[str, Floats]]:
         """The pool with the nearest documents added, and how near each of all is."""
         size = min(self.codes.size, stage.size)
-        seen = np.flatnonzero(stage.view.visible[:size])
+        seen = np.flatnonzero(stage.view.visible[:size] & self.codes.coded[:size])
         if not len(seen) or not len(self.query.pieces):
             return pool, {}
         distances = self.codes.distances(self.query, size)
@@ -163,10 +164,11 @@ class Vectors:
             dots = self._dots(nearest)
         best = nearest[_top(dots, POOL - len(pool))] if len(nearest) else nearest
         pool = np.union1d(pool, best)
-        embedded = pool < size
-        near = np.full(len(pool), low)
-        near[embedded] = self._dots(pool[embedded])
-        return pool, {"pooled": score.mm(near, low, high)}
+        near = stage.word_parts(pool)["bm25"]  # what has no vector is as near as its words are
+        coded = pool < size
+        coded[coded] = self.codes.coded[pool[coded]]
+        near[coded] = score.mm(self._dots(pool[coded]), low, high)
+        return pool, {"pooled": near}
 
     def _dots(self, docs: Ints) -> Floats:
         """The question's vector times the documents' signs."""
@@ -178,12 +180,14 @@ class Vectors:
         blobs = await self.codes.tokens(conn, docs)
         width = self.codes.encoder.dimensions // 8
         weights = np.array([self._weight(stage, word) for word in self.query.words])
-        met = score.late(self.query.tokens, weights, blobs, width)
+        coded = np.array([blob != b"" for blob in blobs], np.bool_)
+        met = stage.word_parts(docs)["bm25"]  # what has no vector is met as well as its words are
+        met[coded] = score.mm(score.late(self.query.tokens, weights, blobs, width)[coded])
         places = np.full(stage.size + 1, -1)  # the last stays -1: "no neighbour" points there
         places[docs] = np.arange(len(docs))
         before, after = stage.view.neighbours(docs, stage.size)
         near = score.nearby(met, places[before], places[after])
-        return {"maxsim": score.mm(met), "near": score.mm(near)}
+        return {"maxsim": met, "near": score.mm(near)}
 
     @staticmethod
     def _weight(stage: Stage, word: str) -> float:

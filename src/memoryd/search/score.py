@@ -17,12 +17,9 @@ K1, B = 1.2, 0.75
 FIRST = {"pooled": 1.0, "bm25": 1.0, "window": 0.5, "session": 0.5}
 FINAL = {"maxsim": 1.0, "near": 0.5, "session": 0.5, "pooled": 0.5, "bm25": 0.25}
 SPEAKER, DATE, PARTS = 0.3, 0.2, 0.2
-FLOAT_TOKENS = 24_000  # tokens compared in floats, 10 ms; where there are more, bits choose first
-FLOAT_CHUNKS = 60
 # Multiplications. Products this small are done by the calling thread; above it the library's own
 # threads spin beside PostgreSQL and the encoder, ten times as long on two busy cores.
 AT_ONCE = 2**18
-SIGN_SCALE = float(np.sqrt(2 / np.pi))  # of a float times a sign, to a sign times a sign
 _BYTE_SIGNS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.float32(2) - 1
 FLOAT_TOKENS = 12_000  # of the scored chunks together: 5 ms in floats
 HALF_LIFE = 30 * 86_400  # seconds; a month-old event counts half as recent
@@ -92,7 +89,7 @@ def late(query: NDArray[np.float32], weights: Floats, blobs: Sequence[bytes], wi
 def _best_in_floats(
     query: NDArray[np.float32], codes: NDArray[np.uint8], starts: NDArray[Any]
 ) -> NDArray[Any]:
-    return np.maximum.reduceat(query @ signs(codes, codes.shape[1] * 8).T, starts, axis=1)
+    return np.maximum.reduceat(products(codes, query), starts, axis=0).T
 
 
 def _best_by_bits(

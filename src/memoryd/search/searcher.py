@@ -78,8 +78,8 @@ class Searcher:
             docs = [hit.doc for hit in found.hits]
             places = [kept.corpus.column(name)[docs] for name in ("position", "ordinal")]
             rows = await conn.fetch(db.query("retrieve.chunks"), reader.tenant_id, *places)
-        pending = kept.corpus.size - kept.codes.size if found_vectors else kept.corpus.size
-        last = kept.corpus.column("position")
+        pending = stage.size - kept.codes.size if found_vectors else stage.size
+        last = kept.corpus.column("position")[: stage.size]
         position = int(last[-1]) if len(last) else 0
         return Answer(rows, found.hits, found.pool, position, max(pending, 0), degraded)
 

@@ -97,10 +97,16 @@ class Codes:
         self._type = code_type(encoder.dimensions)
         self._words = [Grown(np.uint64) for _ in range(encoder.dimensions // 64)]  # by column
         self._keys = Grown(_KEY)
+        self._coded = Grown(np.bool_)
 
     @property
     def size(self) -> int:
         return self._keys.size
+
+    @property
+    def coded(self) -> NDArray[np.bool_]:
+        """Which documents have a vector: what is sealed has none."""
+        return self._coded.values
 
     async def refresh(self, conn: db.Conn) -> None:
         """Take in what was embedded since."""
@@ -119,6 +125,7 @@ class Codes:
         for column, grown in enumerate(self._words):
             grown.resize(size)[start:] = words[:, column]
         keys = np.ascontiguousarray(codes["key"]).view(_KEY)
+        self._coded.resize(size)[start:] = codes["key"].any(axis=1)
         self._keys.resize(size)[start:] = keys[:, 0]
 
     def keys(self, docs: NDArray[Any]) -> list[bytes]:

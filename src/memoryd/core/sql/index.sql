@@ -5,6 +5,11 @@ select pg_try_advisory_xact_lock(hashtextextended('memoryd.index.' || $1, 0));
 -- name: wait
 select pg_advisory_xact_lock(hashtextextended('memoryd.index.' || $1, 0));
 
+-- name: wait_for_codes
+-- An embedder at work would add its codes, after those before them are gone.
+select pg_advisory_xact_lock(hashtextextended('memoryd.codes.' || model || '.' || $1, 0))
+from (select distinct model from code_segments where tenant_id = $1) embedded;
+
 -- name: segments
 -- One row at least, for the epoch.
 select coalesce((select epoch from epochs where tenant_id = $1), 0) as epoch,
