@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 K1, B = 1.2, 0.75
 FIRST = {"pooled": 1.0, "bm25": 1.0, "window": 0.5, "session": 0.5}
-FINAL = {"maxsim": 1.0, "near": 0.5, "session": 0.5, "pooled": 0.5, "bm25": 0.25}
+FINAL = {"maxsim": 1.0, "near": 0.25, "session": 0.5, "pooled": 0.5, "bm25": 0.25}
 SPEAKER, DATE, PARTS = 0.3, 0.2, 0.2
 # Multiplications. Products this small are done by the calling thread; above it the library's own
 # threads spin beside PostgreSQL and the encoder, ten times as long on two busy cores.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memoryd.core import db, errors, privacy
+from memoryd.core import db, privacy
 from memoryd.core.model import Reader
 from memoryd.search import retrieve
 from memoryd.search.corpus import Corpus, Stale
@@ -106,9 +106,13 @@ class Searcher:
 
 
 async def _position(conn: db.Conn, tenant_id: str, as_of: datetime | int | None) -> int | None:
-    if isinstance(as_of, datetime):
-        found: int = await conn.fetchval(db.query("retrieve.position_at"), tenant_id, as_of)
-        return found
-    if as_of is not None and as_of < 0:
-        raise errors.Invalid("a log position is not negative", field="as_of")
-    return as_of
+    if not isinstance(as_of, datetime):
+        return as_of
+    # Recording times rise with positions, so halving finds the place without an index of its own.
+    head = await conn.fetchval(db.query("record.head"), tenant_id) or 0
+    low, high = 0, head
+    while low < high:
+        middle = (low + high + 1) // 2
+        recorded = await conn.fetchval(db.query("retrieve.recorded_at"), tenant_id, middle)
+        low, high = (middle, high) if recorded <= as_of else (low, middle - 1)
+    return low
