@@ -3,6 +3,8 @@
 Codes are kept by model, so a switch is one row, written when the new model's codes are complete.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import asyncpg
 
 from memoryd.core import db
 from memoryd.search import embed, vectors
+
+log = logging.getLogger("memoryd.search")
 
 Progress = Callable[[str, int, int], None]  # tenant, chunks done, chunks in all
 
@@ -24,8 +28,12 @@ class Encoders:
         """Take the model that the database names; the one in the package where it names none."""
         folder = await conn.fetchval(db.query("vectors.folder"))
         wanted = Path(folder) if folder else embed.MINILM
-        if wanted != self.current.folder:
+        if wanted == self.current.folder:
+            return
+        try:
             self.current = embed.Encoder(wanted)
+        except OSError as error:  # the folder is gone: better the old model than none
+            log.warning("model.missing", extra={"error": str(error)})
 
 
 async def switch(target: db.Target, encoder: embed.Encoder, progress: Progress) -> None:
@@ -53,6 +61,9 @@ async def _backfill(
     while pending:
         async with conn.transaction():
             await db.set_tenant(conn, tenant_id)
-            done += await vectors.embed_next(conn, tenant_id, encoder)
+            made = await vectors.embed_next(conn, tenant_id, encoder)
             pending = await vectors.pending(conn, tenant_id, encoder.name)
+        done += made
         progress(tenant_id, done, done + pending)
+        if pending and not made:
+            await asyncio.sleep(0.2)  # another process is at it

@@ -6,6 +6,7 @@ after every rebuild, so that blocks merge by joining their bytes and rankings re
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ TABLES = ("segments", "postings", "names", "epochs")
 DOC = np.dtype(
     [
         ("position", "<i8"),
-        ("ts", "<i8"),  # seconds since 1970
+        ("ts", "<i8"),  # microseconds since 1970
         ("ordinal", "<i4"),
         ("length", "<i4"),  # in terms
         ("session", "<i4"),
@@ -42,6 +43,7 @@ FLUSH = 1_000  # chunks in no segment: scoring them from their rows costs 2 ms
 FLUSH_MOST = 20_000  # chunks in one transaction, some seconds of work
 FANOUT = 8  # segments of one size before they become one
 LARGEST = 131_072  # documents; a merge rewrites a segment whole, so it must end somewhere
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TAG = "\x01"  # begins a term that is a tag, which no analysed word does
 
 
@@ -91,6 +93,11 @@ def analyse(rows: Sequence[Any], first_doc: int, names: Names) -> Batch:
     return Batch(docs, {term: _block(counts, first_doc) for term, counts in found.items()})
 
 
+def micros(moment: datetime) -> int:
+    """As the index keeps a time; exact, so that a filter compares as the log would."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
 def _block(counts: dict[int, int], first_doc: int) -> Docs:
     block = np.empty(len(counts), POSTING)
     block["doc"] = np.fromiter(counts, "<i4", len(counts)) + first_doc
@@ -100,7 +107,7 @@ def _block(counts: dict[int, int], first_doc: int) -> Docs:
 
 def _record(row: Mapping[str, Any], length: int, names: Names) -> tuple[int, ...]:
     return (
-        *(row["position"], int(row["ts"].timestamp()), row["ordinal"], length),
+        *(row["position"], micros(row["ts"]), row["ordinal"], length),
         *(names.number(row[name]) for name in ("session_id", "user_id", "agent_id", "actor_id")),
         *(row["parts"], row["token_est"], KINDS.index(row["kind"])),
         ORIGINS.index(row["actor_type"]),

@@ -127,7 +127,7 @@ def _ranked(
     alpha, beta, gamma = stage.asked.weights
     final = {
         "semantic": np.clip(score.combine(weights, parts) / score.largest(weights), 0, 1),
-        "recency": score.recency(stage.column("ts", docs), stage.asked.now.timestamp()),
+        "recency": score.recency(stage.seconds(docs), stage.asked.now.timestamp()),
         "importance": _IMPORTANCE[stage.column("kind", docs)],
     }
     total = alpha * final["semantic"] + beta * final["recency"] + gamma * final["importance"]

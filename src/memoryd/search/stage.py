@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.core.model import KINDS, ORIGINS
-from memoryd.search import dates, score
+from memoryd.search import dates, index, score
 from memoryd.search.corpus import Corpus, Floats, Ints, Posting, View
 
+MANY = 8  # chunks of one message; a log of a thousand must not sink below small talk
 _ME = re.compile(r"\b(i|me|my|mine|we|our|us)\b", re.IGNORECASE)
 _OVERVIEW = re.compile(r"\b(summar\w+|overview|recap)\b", re.IGNORECASE)
 
@@ -62,6 +63,10 @@ class Stage:
 
     def column(self, name: str, docs: Ints) -> NDArray[Any]:
         return self.corpus.column(name)[docs]
+
+    def seconds(self, docs: Ints) -> NDArray[Any]:
+        """When they happened, in whole seconds since 1970."""
+        return self.column("ts", docs) // 1_000_000
 
     def read_words(self, postings: Mapping[str, Posting]) -> None:
         """Score every document and every session by words."""
@@ -118,22 +123,20 @@ class Stage:
             kind = KINDS.index(given.kind) if given.kind in KINDS else len(KINDS)
             keep &= self.column("kind", docs) == kind
         if given.since is not None:
-            keep &= self.column("ts", docs) >= given.since.timestamp()
+            keep &= self.column("ts", docs) >= index.micros(given.since)
         if given.until is not None:
-            keep &= self.column("ts", docs) < given.until.timestamp()
+            keep &= self.column("ts", docs) < index.micros(given.until)
         return docs[keep if self.tagged is None else keep & self.tagged[docs]]
 
     def bonus(self, docs: Ints) -> dict[str, Floats]:
         """What speaks for a document beside words and vectors: who said it, when, how long."""
         text = self.asked.text
         spans = dates.preferences(text, self.asked.now)
-        near = (
-            dates.closeness_many(spans, self.column("ts", docs)) if spans else np.zeros(len(docs))
-        )
+        near = dates.closeness_many(spans, self.seconds(docs)) if spans else np.zeros(len(docs))
         found = {"date": score.DATE * near}
         if not _OVERVIEW.search(text):
             found["speaker"] = score.SPEAKER * self._speaks(docs)
-            found["parts"] = -score.PARTS * np.log(self.column("parts", docs))
+            found["parts"] = -score.PARTS * np.log(np.minimum(self.column("parts", docs), MANY))
         return found
 
     def _speaks(self, docs: Ints) -> Floats:
