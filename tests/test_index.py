@@ -94,7 +94,6 @@ async def test_segments_merges_and_tail_give_the_same_scores_to_the_bit(
     drafts = history(240)
     async with pooled(database) as pool:
         await store(pool, "t", drafts)
-        await store(pool, "u", drafts[:1])
         unflushed = Corpus("t")
         before = [await find(pool, unflushed, READERS[0], text) for text in QUERIES]
         for part in range(12):
@@ -288,3 +287,14 @@ async def test_a_flush_waits_for_enough_and_takes_whole_events(database: db.Targ
             assert await index.flush(conn, "t", least=1_000) == 0
             assert await index.flush(conn, "t", least=5) == 13
             assert await index.flush(conn, "t", least=1) == 0
+
+
+async def test_a_cache_too_small_for_the_question_changes_no_score(database: db.Target) -> None:
+    async with pooled(database) as pool:
+        await store(pool, "t", history(100))
+        await flush(pool, "t")
+        wide, narrow = Corpus("t"), Corpus("t", postings_bytes=1)
+        one = [await find(pool, wide, READERS[0], text) for text in QUERIES]
+        other = [await find(pool, narrow, READERS[0], text) for text in QUERIES]
+
+    assert one == other

@@ -56,8 +56,9 @@ class Stale(Exception):
 class Corpus:
     """All documents of a tenant, hidden ones too: `View` says which of them exist for whom."""
 
-    def __init__(self, tenant_id: str) -> None:
+    def __init__(self, tenant_id: str, postings_bytes: int = POSTINGS_BYTES) -> None:
         self.tenant_id = tenant_id
+        self._postings_bytes = postings_bytes
         self.lock = asyncio.Lock()  # held from taking a snapshot until its words are read
         self._epoch: int | None = None
         self.names = index.Names()
@@ -134,7 +135,7 @@ class Corpus:
             return
         self._postings[term] = posting
         self._bytes += posting[0].nbytes * 2
-        while self._bytes > POSTINGS_BYTES and len(self._postings) > 1:
+        while self._bytes > self._postings_bytes and len(self._postings) > 1:
             _, dropped = self._postings.popitem(last=False)
             self._bytes -= dropped[0].nbytes * 2
 

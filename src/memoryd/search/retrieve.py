@@ -51,12 +51,13 @@ async def search(
 
     `conn` is in a snapshot of the tenant, taken by the one search that is under way.
     """
-    stage = await prepare(conn, corpus, sight, asked, vectors)
+    codes = vectors.codes if vectors is not None else None
+    stage = await prepare(conn, corpus, codes, sight, asked)
     return await rank(conn, stage, vectors)
 
 
 async def prepare(
-    conn: db.Conn, corpus: Corpus, sight: Sight, asked: Search, vectors: "Vectors | None"
+    conn: db.Conn, corpus: Corpus, codes: Codes | None, sight: Sight, asked: Search
 ) -> Stage:
     """Take in what was written since, and score by words.
 
@@ -64,8 +65,8 @@ async def prepare(
     segments that the corpus counts on.
     """
     await corpus.refresh(conn)
-    if vectors is not None:
-        await vectors.codes.refresh(conn)
+    if codes is not None:
+        await codes.refresh(conn)
     stage = Stage(corpus, corpus.view(sight), asked)
     terms = analyze.query_terms(asked.text)
     tag = [index.TAG + asked.filters.tag] if asked.filters.tag else []
@@ -78,7 +79,7 @@ async def prepare(
 
 async def rank(conn: db.Conn, stage: Stage, vectors: "Vectors | None") -> Found:
     """The pool by words and vectors, its best by late interaction, and their final order."""
-    docs = stage.passing(np.flatnonzero(stage.scores != 0))
+    docs = stage.passing(stage.having)
     pool = docs[_top(score.combine(score.FIRST, stage.word_parts(docs)), POOL // 2)]
     near: dict[str, Floats] = {}
     if vectors is not None:
@@ -183,10 +184,12 @@ class Vectors:
         coded = np.array([blob != b"" for blob in blobs], np.bool_)
         met = stage.word_parts(docs)["bm25"]  # what has no vector is met as well as its words are
         met[coded] = score.mm(score.late(self.query.tokens, weights, blobs, width)[coded])
-        places = np.full(stage.size + 1, -1)  # the last stays -1: "no neighbour" points there
-        places[docs] = np.arange(len(docs))
-        before, after = stage.view.neighbours(docs, stage.size)
-        near = score.nearby(met, places[before], places[after])
+        where = {int(doc): at for at, doc in enumerate(docs)}
+        before, after = (
+            np.array([where.get(int(doc), -1) for doc in side], int)
+            for side in stage.view.neighbours(docs, stage.size)
+        )
+        near = score.nearby(met, before, after)
         return {"maxsim": met, "near": score.mm(near)}
 
     @staticmethod

@@ -12,7 +12,7 @@ from memoryd.core import db, privacy
 from memoryd.core.model import Reader
 from memoryd.search import retrieve
 from memoryd.search.corpus import Corpus, Stale
-from memoryd.search.embed import Query
+from memoryd.search.embed import Encoder, Query
 from memoryd.search.encoders import Encoders
 from memoryd.search.vectors import Codes
 
@@ -48,45 +48,40 @@ class Searcher:
         self, reader: Reader, asked: retrieve.Search, as_of: datetime | int | None = None
     ) -> Answer:
         """Search what `reader` sees, as it was at the position or recording time `as_of`."""
-        question, degraded = await self._encode(asked.text)
         try:
-            return await self._search(reader, asked, as_of, question, degraded)
+            return await self._search(reader, asked, as_of)
         except Stale:
             self._kept.pop(reader.tenant_id, None)
-            return await self._search(reader, asked, as_of, question, degraded)
+            return await self._search(reader, asked, as_of)
 
     async def _search(
-        self,
-        reader: Reader,
-        asked: retrieve.Search,
-        as_of: datetime | int | None,
-        question: Query | None,
-        degraded: str | None,
+        self, reader: Reader, asked: retrieve.Search, as_of: datetime | int | None
     ) -> Answer:
         kept = self._keep(reader.tenant_id)
-        found_vectors = None
-        if question is not None and question.model == kept.codes.encoder.name:
-            found_vectors = retrieve.Vectors(kept.codes, question)
+        encoding = asyncio.create_task(self._encode(kept.codes.encoder, asked.text))
         async with AsyncExitStack() as stack:
             async with kept.corpus.lock:
                 snapshot = db.snapshot(self._pool, reader.tenant_id)
                 conn = await stack.enter_async_context(snapshot)
                 asked = replace(asked, as_of=await _position(conn, reader.tenant_id, as_of))
                 sight = privacy.sight(reader)
-                stage = await retrieve.prepare(conn, kept.corpus, sight, asked, found_vectors)
-            found = await retrieve.rank(conn, stage, found_vectors)
+                stage = await retrieve.prepare(conn, kept.corpus, kept.codes, sight, asked)
+            question, degraded = await encoding
+            vectors = retrieve.Vectors(kept.codes, question) if question is not None else None
+            found = await retrieve.rank(conn, stage, vectors)
             docs = [hit.doc for hit in found.hits]
             places = [kept.corpus.column(name)[docs] for name in ("position", "ordinal")]
             rows = await conn.fetch(db.query("retrieve.chunks"), reader.tenant_id, *places)
-        pending = stage.size - kept.codes.size if found_vectors else stage.size
+        pending = stage.size - kept.codes.size if vectors else stage.size
         last = kept.corpus.column("position")[: stage.size]
         position = int(last[-1]) if len(last) else 0
         return Answer(rows, found.hits, found.pool, position, max(pending, 0), degraded)
 
-    async def _encode(self, text: str) -> tuple[Query | None, str | None]:
+    @staticmethod
+    async def _encode(encoder: Encoder, text: str) -> tuple[Query | None, str | None]:
         """The question in vectors, or why not: a read never fails for want of a model."""
         try:
-            return await asyncio.to_thread(self._encoders.current.query, text), None
+            return await asyncio.to_thread(encoder.query, text), None
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             log.warning("model.missing", extra={"error": str(error)})
             return None, f"searched by words alone: the model cannot be loaded ({error})"

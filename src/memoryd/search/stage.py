@@ -55,6 +55,7 @@ class Stage:
             self.size = int(np.searchsorted(positions, asked.as_of, side="right"))
         self.totals = view.totals(self.size)
         self.tagged: NDArray[np.bool_] | None = None
+        self.having: Ints = np.zeros(0, int)  # documents with any of the words
         self.idf: dict[str, float] = {}
         self._padded = np.zeros(self.size + 1)  # the last stays 0: "no neighbour" points there
         self.scores = self._padded[: self.size]  # BM25 of each document
@@ -82,13 +83,13 @@ class Stage:
             share = score.saturate(often, self.column("length", having), average)
             self.scores[having] += self.idf[term] * share
             by = np.bincount(self.column("session", having), often, len(self.sessions))
-            places = np.flatnonzero(by)
+            places = np.flatnonzero(by != 0)
             share = score.saturate(by[places], totals.session_length[places], session_average)
             self.sessions[places] += score.idf(len(places), totals.sessions) * share
-        docs = np.flatnonzero(self.scores != 0)  # 2 ms faster at 500,000 than of floats
+        self.having = np.flatnonzero(self.scores != 0)  # 2 ms faster at 500,000 than of floats
         self._high = {
             "bm25": float(self.scores.max(initial=0)),
-            "window": float(self._window(docs).max(initial=0)),
+            "window": float(self._window(self.having).max(initial=0)),
             "session": float(self.sessions.max(initial=0)),
         }
 
