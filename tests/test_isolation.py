@@ -186,3 +186,11 @@ async def test_without_a_key_only_the_default_tenant_answers(
 
     assert foreign.status_code == 403
     assert SECRET not in own.text
+
+
+async def test_readiness_counts_nobody_elses_rows(
+    client: httpx.AsyncClient, victim: dict[str, str]
+) -> None:
+    ready = await client.get("/readyz")
+
+    assert ready.json()["pending_vectors"] == 0

@@ -135,7 +135,7 @@ async def test_missing_rights_are_named_with_what_to_run(empty_database: db.Targ
     with pytest.raises(errors.Unavailable) as refused:
         async with composition.running(settings, print):
             pass
-    script = refused.value.detail.partition("once:\n")[2]
+    script = refused.value.detail.partition("already):\n")[2]
     admin = await db.connect(empty_database, None)
     for statement in script.strip().rstrip(";").split(";"):
         if "create role" not in statement:  # other tests made them: roles belong to the server

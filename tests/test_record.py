@@ -2,6 +2,7 @@
 
 import zlib
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -250,3 +251,24 @@ async def test_what_is_written_is_read_back(conn: db.Conn, tenant: str) -> None:
         make.NOW,
         {"text": "We ship on Friday."},
     )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"channel": "public"}, {"sensitivity": "high"}, {"user_id": "bob"}],
+    ids=["another channel", "another sensitivity", "another user"],
+)
+async def test_a_task_or_decision_is_changed_only_from_where_it_is_seen(
+    conn: db.Conn, tenant: str, other: dict[str, Any]
+) -> None:
+    """Otherwise a private title would end in a public row, and a stranger could overwrite it."""
+    task = make.write(tenant, kind="task_update", content={"title": "Ship"})
+    decision = make.write(tenant, kind="decision", content={"decision": "one"})
+    await append(conn, task, decision)
+    update = {"task_id": f"tsk_{task.event.event_id[4:]}", "title": "Mine now"}
+    new = {"decision": "two", "supersedes": f"dec_{decision.event.event_id[4:]}"}
+
+    with pytest.raises(errors.Invalid, match="no task"):
+        await append(conn, make.write(tenant, kind="task_update", content=update, **other))
+    with pytest.raises(errors.Invalid, match="no decision"):
+        await append(conn, make.write(tenant, kind="decision", content=new, **other))

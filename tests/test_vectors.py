@@ -296,4 +296,4 @@ async def test_a_broken_model_leaves_words_and_says_so(
 
     assert texts(found) == [PETS["s1"]]
     assert found.degraded is not None and "words alone" in found.degraded
-    assert found.pending_vectors == await worker.pending() == 4
+    assert found.pending_vectors == await worker.pending("t") == 4

@@ -101,6 +101,12 @@ async def bring_up_to_date(target: db.Target, say: Say) -> None:
         ) from error
     try:
         replay = await migrate.migrate(conn)
+    except asyncpg.PostgresError as error:
+        raise errors.Unavailable(
+            f"PostgreSQL refuses to set memoryd up: {error}; check the rights of the user in "
+            "MEMORYD_DATABASE_URL (it must be a member of memoryd_owner and memoryd_app, with "
+            "inherit), and that the server takes writes"
+        ) from error
     finally:
         await conn.close()
     if replay:
@@ -133,7 +139,8 @@ async def _watch(target: db.Target, server: embedded.Server) -> None:
             conn.add_termination_listener(lambda _, gone=gone: gone.set())
             await gone.wait()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            log.warning("postgres.unreachable", extra={"error": str(error)})
+            log.warning("postgres.unreachable", extra={"error": type(error).__name__})
+            await asyncio.sleep(1)
         try:
             if await asyncio.to_thread(server.ensure):
                 log.warning("postgres.restarted", extra={"pid": server.pid()})

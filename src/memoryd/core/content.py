@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import ConfigDict, FailFast, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
@@ -17,7 +17,7 @@ from memoryd.core import errors
 from memoryd.core.model import EXCERPT_BYTES, MAX_CONTENT_BYTES, MAX_CONTENT_DEPTH, Kind, Name
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
-Lines = list[str]
+Lines = Annotated[list[str], FailFast(), Field(max_length=1_000)]
 # Letters of ASCII only: it becomes a header when the artifact is read.
 MediaType = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_.+-]+/[A-Za-z0-9_.+-]+$", max_length=127)

@@ -21,6 +21,12 @@ Pool = asyncpg.Pool
 
 OWNER, APP = "memoryd_owner", "memoryd_app"
 SEARCH_PATH = "memoryd, pg_temp"
+# An outside server may have other defaults: an answer means that it is on disk, and a writer must
+# see what the one before it committed.
+SESSION = (
+    "set timezone = 'UTC'; set synchronous_commit = on; "
+    "set default_transaction_isolation = 'read committed'"
+)
 STATEMENT_SECONDS = 60  # a query that takes longer is a mistake; rebuilds set their own
 
 # What a lost or refused connection looks like: the write's fate is unknown, the client may retry.
@@ -75,7 +81,7 @@ async def _prepare(conn: Conn, role: str | None) -> None:
     await conn.set_type_codec(
         "jsonb", schema="pg_catalog", encoder=_dump, decoder=from_json, format="text"
     )
-    await conn.execute(f"set search_path = {SEARCH_PATH}; set timezone = 'UTC'")
+    await conn.execute(f"set search_path = {SEARCH_PATH}; {SESSION}")
     if role is not None:
         await conn.execute(f"set role {role}")
 

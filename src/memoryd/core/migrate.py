@@ -73,7 +73,7 @@ async def _make_roles(conn: asyncpg.Connection) -> None:
         script = db.query("migrate.make_roles_by_hand").replace("LOGIN", f'"{user}"')
         raise errors.Unavailable(
             f"the user {user!r} may not set memoryd up ({error}); ask an administrator of this "
-            f"database to run, once:\n{script}"
+            f"database to run, once (without the roles that exist already):\n{script}"
         ) from error
 
 

@@ -31,7 +31,8 @@ KINDS = (
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")
 ]
-Names = Annotated[tuple[Name, ...], Field(max_length=256)]
+MAX_NAMES = 256  # tags or refs of one event
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
 
 
 def _written_out(given: Any) -> Any:

@@ -13,6 +13,7 @@ from memoryd.core import db, migrate, read, record, views
 from memoryd.search import index
 
 BATCH = 500  # events replayed in one transaction
+ROUNDS = 3  # of catching up with writers before they have to wait
 Progress = Callable[[str, int, int], None]  # tenant, events done, events in all
 
 
@@ -50,15 +51,8 @@ async def _rebuild_tenant(conn: asyncpg.Connection, tenant_id: str, progress: Pr
     for view in views.TABLES:
         await conn.execute(_for(view, "rebuild.make_temporary"))
     done = 0
-    while True:
-        async with conn.transaction():
-            await db.set_tenant(conn, tenant_id)
-            last = await _replay(conn, tenant_id, done)
-            head = await conn.fetchval(db.query("record.head"), tenant_id) or 0
-        progress(tenant_id, last, head)
-        if last == done:
-            break
-        done = last
+    for _ in range(ROUNDS):
+        done = await _catch_up(conn, tenant_id, done, progress)
     async with conn.transaction():
         await conn.execute(db.query("record.lock"), tenant_id)
         while (last := await _replay(conn, tenant_id, done)) > done:
@@ -66,6 +60,19 @@ async def _rebuild_tenant(conn: asyncpg.Connection, tenant_id: str, progress: Pr
         outcome = await _compare(conn, tenant_id, done)
     await _index(conn, tenant_id)
     return outcome
+
+
+async def _catch_up(conn: asyncpg.Connection, tenant_id: str, done: int, progress: Progress) -> int:
+    """Replay up to where the head is now: writers may be faster than we, so not until it is met."""
+    head = done + 1
+    while done < head:
+        async with conn.transaction():
+            await db.set_tenant(conn, tenant_id)
+            if head == done + 1:
+                head = await conn.fetchval(db.query("record.head"), tenant_id) or 0
+            done = max(await _replay(conn, tenant_id, done), done)
+        progress(tenant_id, done, max(head, done))
+    return done
 
 
 async def _index(conn: asyncpg.Connection, tenant_id: str) -> None:
@@ -81,11 +88,12 @@ async def _index(conn: asyncpg.Connection, tenant_id: str) -> None:
 async def _replay(conn: asyncpg.Connection, tenant_id: str, after: int) -> int:
     """The next stretch of the log; returns the position of its last event."""
     rows = await conn.fetch(db.query("rebuild.events"), tenant_id, after, BATCH)
-    for row in rows:
-        event = read.to_event(row)
+    chunked = []
+    for event in map(read.to_event, rows):
         blob = await read.blob_of(conn, event) if "artifact_id" in event.content else None
-        await record.add_chunks(conn, [(event, record.chunks_of(event, blob))])
+        chunked.append((event, record.chunks_of(event, blob)))
         await views.project(conn, event)
+    await record.add_chunks(conn, chunked)
     return rows[-1]["position"] if rows else after
 
 

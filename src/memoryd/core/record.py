@@ -26,6 +26,7 @@ from memoryd.core.model import (
     Recorded,
 )
 
+ROWS_AT_ONCE = 1_000  # encoding more in one go would keep others waiting
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(days=1)  # clocks differ; a day covers every time zone mistaken for UTC
 
@@ -132,8 +133,8 @@ async def _store(conn: db.Conn, writes: list[Write]) -> None:
 
 async def add_chunks(conn: db.Conn, chunked: Sequence[tuple[Event, tuple[Chunk, ...]]]) -> None:
     rows = [_chunk_row(event, piece) for event, chunks in chunked for piece in chunks]
-    if rows:
-        await conn.executemany(db.query("record.add_chunk"), rows)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        await conn.executemany(db.query("record.add_chunk"), rows[start : start + ROWS_AT_ONCE])
 
 
 async def _store_artifact(
@@ -259,8 +260,7 @@ def _retried(known: dict[str, tuple[bytes | None, Recorded]], write: Write) -> R
     request_hash, answer = known[write.idempotency_key]
     if request_hash != write.request_hash:
         raise errors.Conflict(
-            f"idempotency_key {write.idempotency_key!r} was used for another body "
-            f"({answer.event_id}); use a new key",
+            f"idempotency_key {write.idempotency_key!r} was used for another body; use a new key",
             field="idempotency_key",
         )
     return answer

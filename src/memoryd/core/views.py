@@ -23,7 +23,7 @@ async def _decide(conn: db.Conn, event: Event) -> None:
     said = event.content
     decision_id = ids.same("dec", event.event_id)
     if old := said.get("supersedes"):
-        await _supersede(conn, event.tenant_id, old, decision_id)
+        await _supersede(conn, event, old, decision_id)
     await conn.execute(
         db.query("project.add_decision"),
         *(event.tenant_id, decision_id, event.event_id, event.ts, said.get("scope", "project")),
@@ -33,10 +33,14 @@ async def _decide(conn: db.Conn, event: Event) -> None:
     )
 
 
-async def _supersede(conn: db.Conn, tenant_id: str, old: str, new: str) -> None:
-    row = await conn.fetchrow(db.query("project.supersede"), tenant_id, old, new)
+async def _supersede(conn: db.Conn, event: Event, old: str, new: str) -> None:
+    owner = (event.channel, event.sensitivity, event.user_id)
+    row = await conn.fetchrow(db.query("project.supersede"), event.tenant_id, old, new, *owner)
     if row is None:
-        raise errors.Invalid(f"there is no decision {old!r}", field="content.supersedes")
+        raise errors.Invalid(
+            f"there is no decision {old!r} of this channel and sensitivity",
+            field="content.supersedes",
+        )
     if row["superseded_by"] != new:
         raise errors.Conflict(
             f"decision {old!r} was superseded by {row['superseded_by']!r} already: supersede that",
@@ -51,10 +55,13 @@ async def _update_task(conn: db.Conn, event: Event) -> None:
         event.refs,
     )
     if task_id := said.get("task_id"):
-        if not await conn.fetchval(
-            db.query("project.update_task"), event.tenant_id, task_id, *values
-        ):
-            raise errors.Invalid(f"there is no task {task_id!r}", field="content.task_id")
+        owner = (event.channel, event.sensitivity, event.user_id)
+        task = (event.tenant_id, task_id, *values, *owner)
+        if not await conn.fetchval(db.query("project.update_task"), *task):
+            raise errors.Invalid(
+                f"there is no task {task_id!r} of this channel and sensitivity",
+                field="content.task_id",
+            )
         return
     await conn.execute(
         db.query("project.add_task"),

@@ -65,28 +65,33 @@ async def _database(target: db.Target) -> list[Check]:
     except (OSError, asyncpg.PostgresError, ValueError) as error:
         return [Check("server", False, str(error), "check MEMORYD_DATABASE_URL and that it runs")]
     try:
-        number = conn.get_server_version()
-        place = "embedded" if target.embedded else "outside"
-        checks = [
-            Check(
-                "server",
-                number[0] * 10_000 >= migrate.OLDEST_SERVER,
-                f"PostgreSQL {number.major}.{number.micro}, {place}",
-                "memoryd needs PostgreSQL 15 or newer",
-            )
-        ]
-        found = await migrate.version(conn)
-        checks.append(
-            Check(
-                "schema",
-                found == migrate.latest(),
-                f"version {found}, this memoryd speaks {migrate.latest()}",
-                "run: memoryd migrate",
-            )
-        )
-        return checks + (await _schema(conn) if found else [])
+        return await _examine(conn, target)
+    except asyncpg.PostgresError as error:
+        do = "make the user a member of memoryd_owner and memoryd_app, with inherit"
+        return [Check("schema", False, str(error), do)]
     finally:
         await conn.close()
+
+
+async def _examine(conn: asyncpg.Connection, target: db.Target) -> list[Check]:
+    number = conn.get_server_version()
+    place = "embedded" if target.embedded else "outside"
+    found = await migrate.version(conn)
+    checks = [
+        Check(
+            "server",
+            number[0] * 10_000 >= migrate.OLDEST_SERVER,
+            f"PostgreSQL {number.major}.{number.micro}, {place}",
+            "memoryd needs PostgreSQL 15 or newer",
+        ),
+        Check(
+            "schema",
+            found == migrate.latest(),
+            f"version {found}, this memoryd speaks {migrate.latest()}",
+            "run: memoryd migrate",
+        ),
+    ]
+    return checks + (await _schema(conn) if found else [])
 
 
 async def _schema(conn: asyncpg.Connection) -> list[Check]:

@@ -120,7 +120,7 @@ async def prepare(
     moment = now()
     writes = []
     for at, draft in enumerate(drafts):
-        size = len(output or b"") + len(str(draft.content.get("text", draft.content.get("bytes"))))
+        size = len(output or b"") + sum(len(str(value)) for value in draft.content.values())
         place = f"{within}.{at}." if within else ""
         work = functools.partial(_prepare, caller, draft, moment, output, place)
         writes.append(await asyncio.to_thread(work) if size > INLINE_BYTES else work())

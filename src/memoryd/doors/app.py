@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 from pydantic import Field, TypeAdapter
 
 from memoryd import __version__
-from memoryd.core import db, migrate
+from memoryd.core import db, errors, migrate
 from memoryd.daemon import Daemon
-from memoryd.doors import api, artifacts, http, search, web
+from memoryd.doors import access, api, artifacts, http, search, web
 from memoryd.doors.access import DaemonOf
 
 DESCRIPTION = """
@@ -84,11 +84,14 @@ async def healthz() -> Health:
     return Health("ok", __version__)
 
 
-async def readyz(daemon: DaemonOf, response: Response) -> Readiness:
-    """Whether a write would be taken now: the database answers and has the schema we speak."""
+async def readyz(daemon: DaemonOf, request: Request, response: Response) -> Readiness:
+    """Whether a write would be taken now: the database answers, has the schema we speak, and is
+    not read-only. `pending_vectors` are those of the key's tenant, or of the default one.
+    """
     try:
         async with db.borrow(daemon.pool, timeout=2) as conn:
             found = await migrate.version(conn)
+            read_only = await conn.fetchval(db.query("db.read_only"))
             number = conn.get_server_version()
             server = f"{number.major}.{number.micro}"
     except db.CONNECTION_LOST as error:
@@ -98,8 +101,20 @@ async def readyz(daemon: DaemonOf, response: Response) -> Readiness:
         response.status_code = 503
         detail = f"the schema is version {found}, not {migrate.latest()}: run memoryd migrate"
         return Readiness("unavailable", __version__, server, found, detail=detail)
-    pending = await daemon.worker.pending()
+    if read_only:
+        response.status_code = 503
+        detail = "PostgreSQL is read-only: it takes no writes"
+        return Readiness("unavailable", __version__, server, found, detail=detail)
+    pending = await daemon.worker.pending(await _tenant(request))
     return Readiness("ready", __version__, server, found, pending)
+
+
+async def _tenant(request: Request) -> str:
+    """Whose; a probe needs no key, and then learns of nobody else."""
+    try:
+        return (await access.caller_of(request, await access.bearer(request))).tenant_id
+    except errors.Unauthorized:
+        return "default"
 
 
 def _describe_problems(app: FastAPI) -> None:

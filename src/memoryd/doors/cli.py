@@ -76,6 +76,11 @@ def show(value: Any, as_json: bool, readable: Callable[[], str]) -> None:
         click.echo(text)
 
 
+def printable(text: str) -> str:
+    """One line that a terminal shows and does not obey."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def progress_bar(what: str) -> Callable[[str, int, int], None]:
     """Draws how far a long work is, on standard error."""
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.doors import reach
-from memoryd.doors.cli import json_option, main, run, say, settings, show
+from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
 
 POLL_SECONDS = 0.5
 PAGE = 200
@@ -101,7 +102,11 @@ async def _following(
     """Every later event, once, in commit order: positions are dense, so none is passed over."""
     while True:
         asked = {**filters, "order": "oldest", "cursor": str(position), "limit": PAGE}
-        page = await reach.call(client, "GET", "/api/v1/events", params=asked)
+        try:
+            page = await reach.call(client, "GET", "/api/v1/events", params=asked)
+        except errors.Unavailable as error:
+            say(f"{error.detail}; waiting")
+            page = {"events": [], "next": None}
         for event in page["events"]:
             position = event["position"]
             yield event
@@ -116,4 +121,4 @@ def _line(event: dict[str, Any]) -> str:
     when = event["ts"][:19].replace("T", " ")
     who = f"{event['actor']['type']}:{event['actor']['id']}"
     place = f"{event['position']:>6}  {when}  {event['session_id']:<12}"
-    return f"{place} {who:<16} {event['kind']:<12} {text[:80]}"
+    return printable(f"{place} {who:<16} {event['kind']:<12} {text[:80]}")

@@ -7,7 +7,7 @@ import click
 
 from memoryd.core.config import Settings
 from memoryd.doors import reach
-from memoryd.doors.cli import json_option, main, run, say, settings, show
+from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
 
 BAR = 20  # characters of the longest bar
 FINAL = ("semantic", "recency", "importance")
@@ -75,7 +75,7 @@ def _result(found: dict[str, Any]) -> list[str]:
     room = max(width - len(head), 30)
     line = head + (text if len(text) <= room else text[: room - 1] + "…")
     # A terminal obeys control characters, and the text is anybody's.
-    line = "".join(letter if letter.isprintable() else " " for letter in line)
+    line = printable(line)
     return [line, *(_bar(*part) for part in sorted((found["parts"] or {}).items(), key=_order))]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import asyncpg
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -22,10 +23,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
-from memoryd.core.model import MAX_JSON_BYTES
+from memoryd.core.model import MAX_BATCH, MAX_JSON_BYTES, MAX_NAMES
 from memoryd.doors import access
 
 log = logging.getLogger("memoryd.http")
+
+MAX_FIELDS = 100  # of a request or an event; there are some twenty
 
 LONGEST_NAME = 100  # characters of a field's name that a refusal repeats
 
@@ -55,7 +58,7 @@ class JsonRoute(APIRoute):
             if self.body_field is not None:
                 await access.authenticate(request)  # a stranger's 8 MB are not parsed
                 check_media_type(request)
-                await request.json()
+                check_width(await request.json())
             return await handle(request)
 
         return with_json
@@ -84,6 +87,28 @@ def parse_json(body: bytes) -> Any:
         raise errors.Malformed(
             f"the body is not JSON that can be kept: {error}", field="body"
         ) from error
+
+
+def check_width(body: Any) -> None:
+    """Refuse what has far more parts than any request, before each of them is reported wrong:
+    four million errors would take a minute and gigabytes.
+    """
+    events = body.get("events") if isinstance(body, dict) else None
+    if isinstance(events, list) and len(events) > MAX_BATCH:
+        raise errors.Invalid(
+            f"{len(events):,} events are too many", field="events", limit=f"{MAX_BATCH:,} events"
+        )
+    for one in (body, *(events if isinstance(events, list) else ())):
+        if isinstance(one, dict) and len(one) > MAX_FIELDS:
+            raise errors.Invalid(
+                "it has too many fields", field="body", limit=f"{MAX_FIELDS} fields"
+            )
+        for name in ("tags", "refs"):
+            given = one.get(name) if isinstance(one, dict) else None
+            if isinstance(given, list) and len(given) > MAX_NAMES:
+                raise errors.Invalid(
+                    f"{len(given):,} are too many", field=name, limit=str(MAX_NAMES)
+                )
 
 
 def check_media_type(request: Request) -> None:
@@ -129,6 +154,8 @@ def add_problem_handlers(app: FastAPI) -> None:
     async def failed(_: Request, __: Exception) -> Response:
         return refusal(errors.MemorydError("memoryd failed; its log says where"))
 
+    for refused_by in (asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError):
+        app.add_exception_handler(refused_by, _no_writes)
     for lost in db.CONNECTION_LOST:
         app.add_exception_handler(lost, _unavailable)
 
@@ -138,6 +165,12 @@ def refusal(error: errors.MemorydError) -> Response:
     return problem(
         error.status, error.title, error.detail, headers, field=error.field, limit=error.limit
     )
+
+
+async def _no_writes(_: Request, error: Exception) -> Response:
+    """A full disk, a read-only server: nothing was stored, and PostgreSQL says why."""
+    log.error("database.refuses", extra={"error": type(error).__name__})
+    return refusal(errors.Unavailable(f"PostgreSQL takes no writes: {type(error).__name__}"))
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:

@@ -45,5 +45,6 @@ async def call(
     body: dict[str, Any] = answer.json() if "json" in answer.headers.get("content-type", "") else {}
     if answer.is_error:
         where = f" ({body['field']})" if body.get("field") else ""
-        raise errors.MemorydError(f"{answer.status_code}: {body.get('detail', answer.text)}{where}")
+        kind = errors.Unavailable if answer.status_code == 503 else errors.MemorydError
+        raise kind(f"{answer.status_code}: {body.get('detail', answer.text)}{where}")
     return body

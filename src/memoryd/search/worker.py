@@ -36,11 +36,6 @@ class Worker:
         self._grown.add(tenant_id)
         self._wake.set()
 
-    async def pending(self) -> int:
-        """Chunks without vectors, of the tenants that this daemon knows to be behind."""
-        counts = [await self._pending(tenant_id) for tenant_id in sorted(self._grown)]
-        return sum(counts)
-
     async def run(self) -> None:
         """Until `stop`."""
         while not self._stopping:
@@ -99,10 +94,11 @@ class Worker:
                 embedded = await vectors.embed_next(conn, tenant_id, self._encoders.current)
         if flushed or merged or embedded:
             return True
-        if not self.paused and await self._pending(tenant_id) == 0:
+        if not self.paused and await self.pending(tenant_id) == 0:
             self._grown.discard(tenant_id)
         return False
 
-    async def _pending(self, tenant_id: str) -> int:
+    async def pending(self, tenant_id: str) -> int:
+        """Chunks of a tenant without vectors."""
         async with db.tenant(self._pool, tenant_id) as conn:
             return await vectors.pending(conn, tenant_id, self._encoders.current.name)

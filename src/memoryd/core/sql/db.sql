@@ -1,2 +1,5 @@
+-- name: read_only
+select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean;
+
 -- name: set_tenant
 select set_config('memoryd.tenant', $1, true);

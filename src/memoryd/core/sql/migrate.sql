@@ -32,7 +32,10 @@ begin
       execute format('grant %I to current_user', name);
     end;
   end loop;
-  create schema if not exists memoryd authorization memoryd_owner;
+  -- Not `if not exists`: that asks for the right to create even when there is nothing to create.
+  if to_regnamespace('memoryd') is null then
+    create schema memoryd authorization memoryd_owner;
+  end if;
 end $$;
 
 -- name: make_roles_by_hand
