@@ -1,6 +1,7 @@
 """Durable events a second, beside a bare insert loop on the same server in the same run.
 
-`python bench/ingest.py`: single requests from 16 clients, and batches of 100.
+`python bench/ingest.py`: single requests from 16 clients, and batches of 100; with indexing and
+embedding left to another process, and with both going on in the same one.
 """
 
 import argparse
@@ -93,23 +94,28 @@ async def bare(home: Path, clients: int, batch: int, seconds: float) -> tuple[fl
 
 
 async def main(seconds: float) -> None:
-    print(f"{'':<34}{'events/s':>10}{'p50 ms':>9}{'p95 ms':>9}{'of bare':>9}")
-    async with load.home() as home:
-        daemon = await load.start(home, PORT)
-        try:
-            await memoryd(4, 1, 1)  # the vocabulary loads, the connections open
-            for clients, batch in ((16, 1), (4, 100)):
-                for_bare, bare_ms = await bare(home, clients, batch, seconds)
-                rate, ms = await memoryd(clients, batch, seconds)
-                name = f"{clients} clients, " + ("single" if batch == 1 else f"batches of {batch}")
-                for label, events, spent, ratio in (
-                    (f"bare insert, {name}", for_bare, bare_ms, 1.0),
-                    (f"memoryd, {name}", rate, ms, rate / for_bare),
-                ):
-                    p50, p95 = load.percentile(spent, 0.5), load.percentile(spent, 0.95)
-                    print(f"{label:<34}{events:>10,.0f}{p50:>9.1f}{p95:>9.1f}{ratio:>9.2f}")
-        finally:
-            load.stop(daemon)
+    print(f"{'':<46}{'events/s':>10}{'p50 ms':>9}{'p95 ms':>9}{'of bare':>9}")
+    for clients, batch in ((16, 1), (4, 100)):
+        name = f"{clients} clients, " + ("single" if batch == 1 else f"batches of {batch}")
+        for_bare = 0.0
+        for option in ("--no-background", "--background"):
+            async with load.home() as home:
+                daemon = await load.start(home, PORT, option)
+                try:
+                    if not for_bare:
+                        for_bare, spent = await bare(home, clients, batch, seconds)
+                        show(f"bare insert, {name}", for_bare, spent, 1.0)
+                    await memoryd(4, 1, 1)  # the vocabulary loads, the connections open
+                    rate, spent = await memoryd(clients, batch, seconds)
+                finally:
+                    load.stop(daemon)
+            working = "indexing paused" if option == "--no-background" else "indexing too"
+            show(f"memoryd, {name}, {working}", rate, spent, rate / for_bare)
+
+
+def show(name: str, rate: float, spent: list[float], ratio: float) -> None:
+    p50, p95 = load.percentile(spent, 0.5), load.percentile(spent, 0.95)
+    print(f"{name:<46}{rate:>10,.0f}{p50:>9.1f}{p95:>9.1f}{ratio:>9.2f}")
 
 
 if __name__ == "__main__":

@@ -94,12 +94,12 @@ async def home() -> AsyncIterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def start(home: Path, port: int) -> subprocess.Popen[bytes]:
+async def start(home: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
     """`memoryd serve` as a process of its own, ready to answer."""
     environ = {**os.environ, "MEMORYD_HOME": str(home), "MEMORYD_PORT": str(port)}
     with (home.parent / "serve.log").open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "memoryd", "serve", "--log-level", "warning"],
+            [sys.executable, "-m", "memoryd", "serve", "--log-level", "warning", *options],
             env=environ,
             stdout=output,
             stderr=output,

@@ -189,7 +189,7 @@ async def test_a_batch_takes_a_thousand_and_no_more(
     stored = await count(daemon, tenant)
     taken = await client.post(BATCH, json={"events": [draft] * 1_000})
 
-    assert assert_problem(refused, 422, "events")["limit"] == "1000"
+    assert assert_problem(refused, 422, "events")["limit"] == "1,000 events"
     assert stored == 0
     assert taken.status_code == 201
     assert await count(daemon, tenant) == 1_000

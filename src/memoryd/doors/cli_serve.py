@@ -23,23 +23,28 @@ GRACE_SECONDS = 3  # for requests under way; with PostgreSQL's stop this stays u
 @click.option(
     "--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"])
 )
-def serve(host: str | None, port: int | None, log_level: str) -> None:
+@click.option(
+    "--background/--no-background",
+    default=True,
+    help="Index and embed in this process, or leave that to another daemon of the same home.",
+)
+def serve(host: str | None, port: int | None, log_level: str, background: bool) -> None:
     """Start the daemon and its PostgreSQL.
 
     \b
     Example: memoryd serve --port 8000
     """
     logs.start(log_level)
-    run(_serve(settings(host=host, port=port)))
+    run(_serve(settings(host=host, port=port), background))
 
 
-async def _serve(chosen: Settings) -> None:
+async def _serve(chosen: Settings, background: bool) -> None:
     import uvicorn  # noqa: PLC0415  # only this command needs it
 
     from memoryd.doors import app  # noqa: PLC0415
 
     with _listen(chosen) as listening:
-        async with daemon.running(chosen, say) as running:
+        async with daemon.running(chosen, say, work=background) as running:
             await daemon.check_open_address(running)
             server = uvicorn.Server(
                 uvicorn.Config(

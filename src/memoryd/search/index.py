@@ -4,6 +4,7 @@ A document is a chunk, numbered densely in log order. That number is the same fo
 after every rebuild, so that blocks merge by joining their bytes and rankings repeat to the bit.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -40,7 +41,8 @@ POSTING = np.dtype([("doc", "<i4"), ("tf", "<u2")])
 Docs = NDArray[Any]
 
 FLUSH = 1_000  # chunks in no segment: scoring them from their rows costs 2 ms
-FLUSH_MOST = 20_000  # chunks in one transaction, some seconds of work
+FLUSH_MOST = 4_000  # chunks in one transaction, a second of work
+ROWS_A_TURN = 20  # analysed before others get a turn: 2 ms
 FANOUT = 8  # segments of one size before they become one
 LARGEST = 131_072  # documents; a merge rewrites a segment whole, so it must end somewhere
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -78,19 +80,44 @@ class Names:
         return self._ids.get(name, -1)
 
 
+class Builder:
+    """Rows of chunks, in log order, become documents from `first_doc` on."""
+
+    def __init__(self, first_doc: int, names: Names) -> None:
+        self._first_doc = first_doc
+        self._names = names
+        self._records: list[tuple[int, ...]] = []
+        self._found: dict[str, dict[int, int]] = {}
+
+    def add(self, rows: Sequence[Any]) -> None:
+        for at, row in enumerate(rows, self._first_doc + len(self._records)):
+            terms = analyze.terms(lexical(row))
+            self._records.append(_record(row, len(terms), self._names))
+            for term in terms:
+                counts = self._found.setdefault(term, {})
+                counts[at] = counts.get(at, 0) + 1
+            for tag in row["tags"]:
+                self._found.setdefault(TAG + tag, {})[at] = 1
+
+    def batch(self) -> Batch:
+        blocks = {term: _block(counts) for term, counts in self._found.items()}
+        return Batch(np.array(self._records, DOC), blocks)
+
+
 def analyse(rows: Sequence[Any], first_doc: int, names: Names) -> Batch:
-    """Rows of chunks, in log order, as documents from `first_doc` on."""
-    docs = np.zeros(len(rows), DOC)
-    found: dict[str, dict[int, int]] = {}
-    for at, row in enumerate(rows):
-        terms = analyze.terms(lexical(row))
-        docs[at] = _record(row, len(terms), names)
-        for term in terms:
-            counts = found.setdefault(term, {})
-            counts[at] = counts.get(at, 0) + 1
-        for tag in row["tags"]:
-            found.setdefault(TAG + tag, {})[at] = 1
-    return Batch(docs, {term: _block(counts, first_doc) for term, counts in found.items()})
+    """All at once: for the few chunks that are in no segment yet."""
+    builder = Builder(first_doc, names)
+    builder.add(rows)
+    return builder.batch()
+
+
+async def analyse_gently(rows: Sequence[Any], first_doc: int, names: Names) -> Batch:
+    """The same with pauses, so that requests are served in between."""
+    builder = Builder(first_doc, names)
+    for start in range(0, len(rows), ROWS_A_TURN):
+        builder.add(rows[start : start + ROWS_A_TURN])
+        await asyncio.sleep(0)
+    return builder.batch()
 
 
 def micros(moment: datetime) -> int:
@@ -98,9 +125,9 @@ def micros(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def _block(counts: dict[int, int], first_doc: int) -> Docs:
+def _block(counts: dict[int, int]) -> Docs:
     block = np.empty(len(counts), POSTING)
-    block["doc"] = np.fromiter(counts, "<i4", len(counts)) + first_doc
+    block["doc"] = np.fromiter(counts, "<i4", len(counts))
     block["tf"] = np.minimum(np.fromiter(counts.values(), "<i8", len(counts)), 65_535)
     return block
 
@@ -138,7 +165,7 @@ async def flush(conn: db.Conn, tenant_id: str, least: int = FLUSH) -> int:
     known = [row["name"] for row in await conn.fetch(db.query("index.names"), tenant_id, 0)]
     names = Names(known)
     first_doc = sum(row["docs"] for row in found)
-    batch = analyse(rows, first_doc, names)
+    batch = await analyse_gently(rows, first_doc, names)
     await write(conn, tenant_id, first_doc, batch, names.listed[len(known) :], len(known))
     return len(rows)
 

@@ -6,6 +6,7 @@ daemons share it by trying locks.
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -17,6 +18,8 @@ from memoryd.search.encoders import Encoders
 
 log = logging.getLogger("memoryd.worker")
 
+QUIET_SECONDS = 0.2  # without a write before the embedder works on end
+SHARE_SECONDS = 2.0  # between two batches of the embedder while writes go on
 SWEEP_SECONDS = 10  # between looks at what other processes write or switch
 T = TypeVar("T")
 
@@ -29,11 +32,14 @@ class Worker:
         self._grown: set[str] = set()  # tenants that may have something missing
         self._wake = asyncio.Event()
         self._stopping = False
+        self._grew_at = 0.0
+        self._embedded_at = 0.0
         self.paused = False  # of embedding alone
 
     def grown(self, tenant_id: str) -> None:
         """A tenant's log has grown."""
         self._grown.add(tenant_id)
+        self._grew_at = time.monotonic()
         self._wake.set()
 
     async def run(self) -> None:
@@ -43,7 +49,7 @@ class Worker:
             tenants = sorted(self._grown) or await self._attempt(self._look_around(), [])
             busy = [await self._attempt(self._work(tenant_id), False) for tenant_id in tenants]
             if not any(busy) and not self._stopping:
-                await self._rest()
+                await (asyncio.sleep(QUIET_SECONDS) if self._holds_back() else self._rest())
 
     def stop(self) -> None:
         """End `run` after its present step. Cancelling it in the middle of a statement would look
@@ -89,14 +95,21 @@ class Worker:
         async with db.tenant(self._pool, tenant_id) as conn:
             merged = await index.merge(conn, tenant_id)
         embedded = 0
-        if not self.paused:
+        if not self.paused and not self._holds_back():
             async with db.tenant(self._pool, tenant_id) as conn:
                 embedded = await vectors.embed_next(conn, tenant_id, self._encoders.current)
+            self._embedded_at = time.monotonic()
         if flushed or merged or embedded:
             return True
         if not self.paused and await self.pending(tenant_id) == 0:
             self._grown.discard(tenant_id)
         return False
+
+    def _holds_back(self) -> bool:
+        """Encoding takes a core: writes that come in have it, but for a batch now and then."""
+        moment = time.monotonic()
+        writing = moment - self._grew_at < QUIET_SECONDS
+        return writing and moment - self._embedded_at < SHARE_SECONDS
 
     async def pending(self, tenant_id: str) -> int:
         """Chunks of a tenant without vectors."""
