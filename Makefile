@@ -9,7 +9,7 @@ run: $(VENV)/run.stamp
 	$(BIN)/memoryd serve
 
 test: check
-	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing:skip-covered
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -23,7 +23,9 @@ format: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python bench/ingest.py
 	$(BIN)/python bench/crash.py --kills 100
+	$(BIN)/python bench/secrets.py
 	$(BIN)/python bench/size.py
+	$(BIN)/python bench/bundle.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python >= 3.11; try: make PYTHON=python3.12 run" if sys.version_info < (3, 11) else 0)'

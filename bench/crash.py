@@ -17,8 +17,9 @@ from pathlib import Path
 
 import load
 from memoryd import daemon
-from memoryd.core import db, rebuild
+from memoryd.core import db
 from memoryd.core.config import Settings
+from memoryd.custody import rebuild
 
 PORT = 17_378
 LOST = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)

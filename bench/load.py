@@ -58,12 +58,14 @@ class Client:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes) -> tuple[int, Any]:
-        return await self._ask(f"POST {path}", body)
+        status, answer = await self.ask(f"POST {path}", body)
+        return status, json.loads(answer)
 
     async def get(self, path: str) -> tuple[int, Any]:
-        return await self._ask(f"GET {path}", b"")
+        status, answer = await self.ask(f"GET {path}", b"")
+        return status, json.loads(answer)
 
-    async def _ask(self, line: str, body: bytes) -> tuple[int, Any]:
+    async def ask(self, line: str, body: bytes) -> tuple[int, bytes]:
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
@@ -72,7 +74,7 @@ class Client:
         try:
             answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             length = int(answer.partition("content-length: ")[2].partition("\r")[0])
-            return int(answer.split(" ", 2)[1]), json.loads(await reader.readexactly(length))
+            return int(answer.split(" ", 2)[1]), await reader.readexactly(length)
         except BaseException:
             self.close()
             raise

@@ -147,6 +147,7 @@ async def _best_by_words(conn: asyncpg.Connection, corpus: Corpus, query: str) -
     asked = retrieve.Search(text=query, now=scale_fill.NOW)
     sight = privacy.sight(Reader(tenant_id=corpus.tenant_id))
     stage = await retrieve.prepare(conn, corpus, None, sight, asked)
+    await retrieve.read_words(conn, stage)
     best = (-stage.scores).argsort(kind="stable")[:TOP]
     best = best[stage.scores[best] > 0]
     positions: list[int] = corpus.column("position")[best].tolist()
@@ -158,7 +159,8 @@ async def fill(home: Path, language: scale_fill.Language, result: scale_plot.Res
     async with daemon.postgres(config.Settings(home=home), print) as (target, _):
         await daemon.bring_up_to_date(target, print)
         plain: asyncpg.Connection = await asyncpg.connect(**target.arguments)
-        await scale_fill.fill(plain, language, result.chunks)
+        if not await plain.fetch("select from memoryd.tenants limit 1"):
+            await scale_fill.fill(plain, language, result.chunks)
         await plain.close()
         print(f"  filled in {time.perf_counter() - began:.0f} s")
         conn = await db.connect(target, None)
@@ -257,13 +259,19 @@ async def measure(
         result.bits = await ask(asked[WARM_UP:])
 
 
-async def main(sizes: Sequence[int], queries: int) -> None:
+@asynccontextmanager
+async def kept(folder: Path) -> AsyncIterator[Path]:
+    folder.mkdir(0o711, parents=True, exist_ok=True)
+    yield folder / "home"
+
+
+async def main(sizes: Sequence[int], queries: int, keep: Path | None) -> None:
     language = scale_fill.Language()
     results = []
     for chunks in sizes:
         print(f"{chunks:,} chunks")
         result = scale_plot.Result(chunks)
-        async with load.home() as home:
+        async with kept(keep / str(chunks)) if keep else load.home() as home:
             await fill(home, language, result)
             await measure(home, language, queries, result)
         results.append(result)
@@ -287,5 +295,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", default="10000,100000,1000000", help="chunks, by comma")
     parser.add_argument("--queries", type=int, default=200, help="measured at each size")
+    parser.add_argument("--keep", type=Path, help="a folder for the homes, filled only once")
     given = parser.parse_args()
-    asyncio.run(main([int(size) for size in given.sizes.split(",")], given.queries))
+    asyncio.run(main([int(size) for size in given.sizes.split(",")], given.queries, given.keep))

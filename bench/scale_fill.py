@@ -15,9 +15,10 @@ import asyncpg
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd import embed
 from memoryd.core import ids, tokens
 from memoryd.core.model import CHANNELS, IMPORTANCE, KINDS, ORIGINS, SENSITIVITIES
-from memoryd.search import analyze, embed, index, vectors
+from memoryd.search import analyze, index, vectors, words
 
 Ints = NDArray[Any]
 
@@ -146,7 +147,7 @@ class Part:
             key = moment.toordinal(), speaker
             if key not in known:
                 said = {"ts": moment, "actor_id": named(speaker), "text": ""}
-                terms = analyze.terms(index.lexical(said))
+                terms = analyze.terms(words.lexical(said))
                 known[key] = [self.language.terms.number(term) for term in terms]
             rows.append(known[key])
         return np.array(rows)
@@ -189,7 +190,7 @@ class Part:
     def postings(self) -> Iterator[tuple[str, str, int, bytes]]:
         """Every pair of term and document, sorted, equal ones counted."""
         docs, terms = np.arange(len(self.ts)), self.language.terms
-        tags = np.array([terms.number(index.TAG + tag) for tag in TAGS])
+        tags = np.array([terms.number(words.TAG + tag) for tag in TAGS])
         tagged = np.flatnonzero(self.tag >= 0)
         having = np.concatenate([self.words, self.prefixes.ravel(), tags[self.tag[tagged]]])
         where = (np.repeat(docs, self.sizes), np.repeat(docs, self.prefixes.shape[1]), tagged)
@@ -278,7 +279,7 @@ async def _fill_codes(conn: asyncpg.Connection, tenant: str, docs: int, seed: in
     rng, model = np.random.default_rng(seed), embed.Encoder()
     width = model.dimensions // 8
     distinct = min(SHARED_CODES if tenant == BIG else SHARED_CODES // OTHERS, docs)
-    keys = rng.integers(0, 256, (distinct, vectors.KEY_BYTES), np.uint8)
+    keys = rng.integers(0, 256, (distinct, index.KEY_BYTES), np.uint8)
     sizes = rng.integers(*PIECES, distinct) * width
     rows = (
         (tenant, model.name, key.tobytes(), rng.bytes(width), rng.bytes(size))

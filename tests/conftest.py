@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import asyncpg
@@ -18,8 +19,9 @@ import uvicorn
 from hypothesis import settings
 
 from memoryd import daemon as composition
-from memoryd.core import db, keys, migrate
+from memoryd.core import db
 from memoryd.core.config import Settings
+from memoryd.custody import keys, migrate
 from memoryd.daemon import Daemon
 from memoryd.doors import app
 
@@ -68,6 +70,17 @@ async def serving(daemon: Daemon) -> AsyncIterator[str]:
     await task
 
 
+@asynccontextmanager
+async def running(target: db.Target) -> AsyncIterator[httpx.AsyncClient]:
+    """A daemon of its own on `target`, and a client of it."""
+    async with (
+        composition.running(outside(target), print) as daemon,
+        serving(daemon) as url,
+        asking(url) as connected,
+    ):
+        yield connected
+
+
 @pytest.fixture
 def tenant() -> str:
     return f"tenant-{next(_numbers)}"
@@ -113,7 +126,8 @@ async def client(url: str, tenant: str, make_key: MakeKey) -> AsyncIterator[http
 
 def asking(url: str, key: str | None = None) -> httpx.AsyncClient:
     headers = {"authorization": f"Bearer {key}"} if key else {}
-    return httpx.AsyncClient(base_url=url, headers=headers, timeout=30)
+    # No certificates: reading them takes longer than most tests.
+    return httpx.AsyncClient(base_url=url, headers=headers, timeout=30, verify=False)
 
 
 @pytest.fixture(scope="session")
@@ -153,7 +167,16 @@ async def cloned(daemon: Daemon, template: str) -> AsyncIterator[db.Target]:
 
 
 def within(daemon: Daemon, name: str) -> db.Target:
-    return db.Target({**daemon.target.arguments, "database": name}, embedded=True)
+    arguments = {**daemon.target.arguments, "database": name}
+    return db.Target(arguments, embedded=True, vault=daemon.target.vault)
+
+
+def outside(target: db.Target, **given: Any) -> Settings:
+    """Settings of a daemon on `target`, with the master key that it was used with so far."""
+    vault = target.vault
+    assert vault.make is not None
+    key = (vault.masters() or [vault.make()])[0]
+    return Settings(database_url=dsn(target), master_key=key.hex(), **given)
 
 
 def dsn(target: db.Target) -> str:

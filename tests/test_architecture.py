@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import db, migrate, views
+from memoryd.core import db, views
+from memoryd.custody import migrate
 from memoryd.daemon import Daemon
 from memoryd.search import index, vectors
 
@@ -26,26 +27,56 @@ FUNCTION_LINES = 40
 
 # Each group may import those before it; `doors` stand last, since they only parse and answer.
 GROUPS = [
-    {"core.model", "core.errors", "core.config"},
-    {"core.ids", "core.tokens", "core.chunk", "core.content", "core.privacy"},
-    {"search.analyze", "search.dates", "search.wordpiece", "search.score"},
-    {"core.db", "embedded", "search.embed"},
-    {"core.migrate", "core.read", "core.views", "core.keys"},
+    {"core.model", "core.errors", "core.config", "redact.rules", "seal.vault"},
+    {"redact", "core.values", "neutral", "memories.model"},
+    {"core.ids", "core.tokens", "core.chunk", "core.content", "core.privacy", "seal.rows"},
+    {"core.render", "similar"},
+    {"core.item"},
+    {"core.pack"},
+    {"core.items"},
+    {"search.analyze", "search.dates", "search.score", "embed.wordpiece"},
+    {"search.words", "seal.master", "seal.connection"},
+    {"ledger.extract"},
+    {"core.db", "embedded", "embed"},
+    {"seal.keys", "memories.project", "memories.blocks", "memories.growth"},
+    {"memories.command", "memories.alike"},
+    {"memories.findings"},
+    {"memories.proposals"},
+    {"custody.migrate", "core.read", "core.views", "seal.store", "seal.receipts", "custody.keys"},
+    {"custody.audit"},
     {"core.record"},
     {"core.group"},
     {"search.index"},
     {"search.corpus"},
     {"search.vectors", "search.stage"},
     {"search.retrieve"},
-    {"search.encoders", "core.rebuild"},
+    {"search.encoders", "custody.rebuild"},
     {"search.searcher", "search.worker"},
+    {"custody.erase", "custody.files"},
+    {"custody.sweep", "custody.verify"},
+    {"custody.erasure", "custody.scrub"},
+    {"core.receipt"},
+    {"core.context"},
+    {"ledger"},
     {"daemon"},
-    {"custody.doctor"},
+    {"memories.read"},
+    {"memories.write"},
+    {"memories.document"},
+    {"memories.facts", "memories.places", "memories.agents", "memories.refuse"},
+    {"memories.choose"},
+    {"memories.prompt", "memories.chat", "memories.consolidate"},
+    {"tools.definition"},
+    {"tools.registry"},
+    {"tools.catalog"},
+    {"tools.run"},
+    {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
     {"__main__"},
 ]
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
-PURE |= {"score"}
+PURE |= {"values", "vault", "words", "score", "render", "similar", "item", "pack", "items"}
+PURE |= {"extract", "blocks", "growth", "command", "alike", "findings", "proposals"}
+PURE |= {"definition", "registry", "catalog"}
 IMPURE = {"asyncpg", "asyncio", "os", "socket", "random", "secrets", "time", "httpx", "fastapi"}
 
 
@@ -127,7 +158,7 @@ def imports(path: Path) -> set[str]:
 
 
 def test_every_module_has_its_group() -> None:
-    packages = {"", "core", "custody", "doors", "search"}
+    packages = {"", "core", "custody", "doors", "ledger", "memories", "search", "seal", "tools"}
     modules = {module_of(path) for path in PACKAGE.rglob("*.py")} - packages
 
     assert {name for name in modules if name != "__init__" and group_of(name) is None} == set()
@@ -149,8 +180,9 @@ def test_a_module_imports_only_from_groups_before_its_own() -> None:
 def test_pure_modules_touch_nothing_outside() -> None:
     wrong = {
         path.stem: found
-        for path in (*CORE.glob("*.py"), *SEARCH.glob("*.py"))
-        if path.stem in PURE and (found := {name.split(".")[0] for name in imports(path)} & IMPURE)
+        for path in PACKAGE.rglob("*.py")
+        if (path.stem in PURE or path.parent.name == "redact")
+        and (found := {name.split(".")[0] for name in imports(path)} & IMPURE)
     }
 
     assert wrong == {}
@@ -208,10 +240,30 @@ def test_only_the_write_path_inserts_into_the_log() -> None:
     assert callers == ["record.py"]
 
 
+def test_whatever_is_written_was_prepared_and_so_filtered() -> None:
+    makers = [
+        f"{path.name}:{node.name}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Call) and ast.unparse(inner.func).endswith("Write")
+    ]
+
+    assert makers == ["record.py:prepare"]
+
+
 def test_every_view_is_rebuilt() -> None:
     made = re.findall(r"create table (\w+)", db.read_sql("views.sql"))
 
     assert set(made) == {*views.TABLES, *index.TABLES, *vectors.TABLES}
+
+
+def test_ground_truth_is_never_dropped_with_the_views() -> None:
+    made = re.findall(r"create table (\w+)", db.read_sql("log.sql"))
+    kept = re.findall(r"'(\w+)'", db.query("migrate.drop_views").partition("array[")[2])
+
+    assert set(kept) == set(made)
 
 
 def test_migrations_are_numbered_without_gaps() -> None:

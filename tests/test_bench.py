@@ -281,4 +281,6 @@ def options(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["locomo", "beam"])
 def test_both_commands_take_the_same_options(name: str) -> None:
-    assert options(name).keys() == {"path", "url", "limit_conversations", "no_wait", "as_json"}
+    assert options(name).keys() == {"path", "url", "limit_conversations", "no_wait", "as_json"} | {
+        *("bundle", "intent")
+    }

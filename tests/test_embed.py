@@ -1,13 +1,15 @@
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from memoryd.search import embed
+from memoryd import embed
 
 ANN = embed.Input("(8 May 2023) Ann: What did you do at the weekend?", "Bob: I painted the lake.")
 
@@ -159,8 +161,28 @@ def test_the_manifest_has_the_digests_of_the_files() -> None:
 
 
 def test_importing_the_module_loads_no_library() -> None:
-    program = "import sys, memoryd.search.embed; print({'onnxruntime', 'numpy'} & {*sys.modules})"
+    program = "import sys, memoryd.embed; print({'onnxruntime', 'numpy'} & {*sys.modules})"
 
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
     assert shown.stdout.strip() == b"set()"
+
+
+def test_the_library_that_runs_the_model_keeps_and_reports_nothing(tmp_path: Path) -> None:
+    """Its telemetry would leave the number of the device, and a queue of events, in the home."""
+    program = (
+        "from memoryd import embed\n"
+        "print(len(embed.Encoder().encode(embed.Input('', 'We ship on Friday.')).pooled))\n"
+    )
+    silent = ("CI", "ORT_RUNNING_UNIT_TESTS", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    environ = {name: text for name, text in os.environ.items() if name not in silent}
+    shown = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert shown.stdout.strip() == b"48"
+    assert list(tmp_path.rglob("*")) == []

@@ -84,7 +84,7 @@ LIKELY_DRAFTS = st.builds(
 )
 BATCHES = st.lists(DRAFTS, max_size=3).map(lambda drafts: {"events": drafts})
 often = settings(
-    max_examples=120,
+    max_examples=50,
     derandomize=True,
     deadline=None,
     database=None,
@@ -103,7 +103,9 @@ async def test_no_json_makes_the_daemon_fail(
     )
 
     assert answer.status_code < 500, answer.text
-    assert answer.status_code == 201 or answer.headers["content-type"] == "application/problem+json"
+    done = (200, 201) if path == "/api/v1/prompt" else (201,)  # a prompt needs no field at all
+    refused = answer.headers["content-type"] == "application/problem+json"
+    assert answer.status_code in done or refused
 
 
 @often

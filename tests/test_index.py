@@ -152,7 +152,7 @@ async def raw(pool: db.Pool, reader: Reader, text: str, **more: Any) -> dict[int
         )
         postings = await corpus.postings(conn, terms)
         stage.read_words(dict(zip(terms, postings, strict=True)))
-    return {doc: float(value) for doc, value in enumerate(stage.scores)}
+    return {doc: float(value) for doc, value in enumerate(stage.scores[:-1])}
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: f"{reader.channel}-{reader.user_id}")

@@ -8,11 +8,23 @@ import pytest
 
 import conftest
 import make
-from memoryd.core import db, record
+from memoryd.core import db, ids, record
 from memoryd.daemon import Daemon
 from memoryd.doors import app
 
 SECRET = "the launch is on the ninth"
+VIEW = {"name": "rules.project", "owner": "", "text": SECRET}
+HANDOFF = {"to_agent": "default", "note": SECRET, "packet": SECRET}
+FACT = {"memory_id": "aaaaaaaa", "op": "add", "type": "fact", "category": "context", "text": SECRET}
+PLACE = {
+    "memory_id": "bbbbbbbb",
+    "op": "place",
+    "place_id": "p1",
+    "subject": SECRET,
+    "mention": {"conversation_id": "c1", "message_id": "m1"},
+}
+EVENTS = 9  # of the victim
+RETIRE = {"kind": "retire", "sources": [f"{FACT['memory_id']}.1"]}  # what its proposal is named by
 
 
 @pytest.fixture
@@ -24,6 +36,11 @@ async def victim(daemon: Daemon, tenant: str) -> dict[str, str]:
         make.write(other, kind="decision", content={"decision": SECRET}),
         make.write(other, kind="task_update", content={"title": SECRET}),
         make.write(other, kind="artifact", content={"name": "plan.txt", "text": SECRET}),
+        make.write(other, kind="view", content=VIEW, channel="public"),
+        make.write(other, kind="summary", content={"about": "s1", "text": SECRET}),
+        make.write(other, kind="handoff", content=HANDOFF, channel="agent"),
+        make.write(other, kind="memory", content=FACT),
+        make.write(other, kind="memory", content=PLACE),
     ]
     async with db.tenant(daemon.pool, other) as conn:
         await record.append(conn, other, writes, make.NOW)
@@ -35,7 +52,19 @@ async def victim(daemon: Daemon, tenant: str) -> dict[str, str]:
     return {
         "tenant": other,
         "event_id": writes[0].event.event_id,
+        "acb_id": "acb_1",
         "artifact_id": writes[3].event.content["artifact_id"],
+        "decision_id": ids.same("dec", writes[1].event.event_id),
+        "task_id": ids.same("tsk", writes[2].event.event_id),
+        "name": VIEW["name"],
+        "summary_id": ids.same("sum", writes[5].event.event_id),
+        "handoff_id": ids.same("hnd", writes[6].event.event_id),
+        "memory_id": FACT["memory_id"],
+        "place_id": "p1",
+        "user_id": "default",
+        "agent_id": "default",
+        "team_id": "red",
+        "proposal_id": f"prp_{ids.digest(RETIRE).hex()[:16]}",
     }
 
 
@@ -55,11 +84,20 @@ async def test_no_route_shows_another_tenant(
         {"tenant_id": victim["tenant"]},
         {"session_id": "s1", "tag": "plan", "kind": "message", "actor": "ada"},
         {"channel": "team", "user_id": "default"},
+        {"text": SECRET, "status": "all"},
+    ]
+    bodies = [
+        None,
+        make.body(),
+        make.body(tenant_id=victim["tenant"], idempotency_key="k1"),
+        {"content": "Another text", "category": "context", "tenant_id": victim["tenant"]},
+        {"content": "Another text"},
+        {"conversation_id": "c1", "message_id": "m1"},
     ]
     answers = [
         await client.request(method, address, params=params, json=json)
         for params in asked
-        for json in (None, make.body(), make.body(tenant_id=victim["tenant"], idempotency_key="k1"))
+        for json in bodies
     ]
 
     for answer in answers:
@@ -88,7 +126,7 @@ async def test_a_foreign_tenant_in_the_body_writes_nothing(
     assert answer.status_code == 403
     assert answer.json()["field"] == "tenant_id"
     async with db.tenant(daemon.pool, victim["tenant"]) as conn:
-        assert await conn.fetchval("select count(*) from events") == 4
+        assert await conn.fetchval("select count(*) from events") == EVENTS
 
 
 async def test_positions_of_a_new_tenant_begin_at_one(
@@ -172,7 +210,7 @@ async def test_the_pool_forgets_the_tenant_with_the_transaction(
     async with daemon.pool.acquire() as used:
         async with used.transaction():
             await db.set_tenant(used, victim["tenant"])
-            assert await used.fetchval("select count(*) from events") == 4
+            assert await used.fetchval("select count(*) from events") == EVENTS
 
         assert await used.fetchval("select count(*) from events") == 0
 

@@ -8,8 +8,9 @@ import pytest
 import conftest
 import make
 from conftest import MakeKey
-from memoryd.core import db, errors, keys
+from memoryd.core import db, errors
 from memoryd.core.model import Key
+from memoryd.custody import keys
 from memoryd.daemon import Daemon
 from wire import ARTIFACTS, EVENTS
 

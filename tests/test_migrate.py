@@ -7,8 +7,9 @@ import pytest
 
 import conftest
 from memoryd import daemon as composition
-from memoryd.core import db, errors, migrate
+from memoryd.core import db, errors
 from memoryd.core.config import Settings
+from memoryd.custody import migrate
 from memoryd.daemon import Daemon
 
 CATALOG = """
@@ -172,6 +173,7 @@ async def test_tenant_id_comes_first_in_every_key(database: db.Target) -> None:
            where n.connamespace = 'memoryd'::regnamespace and n.contype in ('p', 'u', 'f')
              and n.conrelid not in ('memoryd.migrations'::regclass,
                                     'memoryd.view_definition'::regclass,
+                                    'memoryd.master_check'::regclass,
                                     'memoryd.encoder'::regclass)"""
     )
     await conn.close()

@@ -12,8 +12,9 @@ import conftest
 import make
 from conftest import MakeKey
 from memoryd import daemon as composition
-from memoryd.core import db, errors, keys
+from memoryd.core import db, errors
 from memoryd.core.config import Settings
+from memoryd.custody import keys
 from memoryd.daemon import Daemon
 from memoryd.doors import app
 from wire import EVENTS
@@ -27,7 +28,7 @@ def opened(daemon: Daemon) -> Daemon:
 def api_routes() -> list[tuple[str, str]]:
     paths = app.document().openapi()["paths"]
     return [
-        (method, path.replace("{", "").replace("}", ""))
+        (method, path.replace("{memory_id}", "a1b2c3d4").replace("{", "").replace("}", ""))
         for path, methods in paths.items()
         for method in methods
         if path.startswith("/api/")
@@ -47,7 +48,7 @@ async def test_an_open_address_answers_nobody_without_a_key(
         alive = await anonymous.get("/healthz")
 
     assert len(answers) >= 6
-    assert {answer.status_code for answer in answers} == {401}
+    assert [str(one.request.url) for one in answers if one.status_code != 401] == []
     assert {answer.headers["www-authenticate"] for answer in answers} == {"Bearer"}
     assert with_key.status_code == 201
     assert alive.status_code == 200

@@ -21,12 +21,12 @@ from schemathesis.config import GenerationConfig
 import conftest
 import make
 from memoryd import daemon as composition
-from memoryd.core import db, keys
-from memoryd.core.config import Settings
+from memoryd.core import db
+from memoryd.custody import keys
 from memoryd.daemon import Daemon
 from memoryd.doors import app, logs
 
-EXAMPLES = 25  # for each operation
+EXAMPLES = 12  # for each operation
 Case = schemathesis.Case[Any]
 PROBLEM = "application/problem+json"
 
@@ -34,7 +34,7 @@ PROBLEM = "application/problem+json"
 @pytest.fixture(scope="module")
 def open_url(daemon: Daemon) -> Iterator[str]:
     """A daemon that asks for keys, with a loop in a thread of its own: schemathesis blocks ours."""
-    asked = Settings(database_url=conftest.dsn(daemon.target), host="0.0.0.0")
+    asked = conftest.outside(daemon.target, host="0.0.0.0")
     found: queue.Queue[tuple[asyncio.AbstractEventLoop, asyncio.Event, str]] = queue.Queue()
 
     async def serve() -> None:

@@ -9,8 +9,9 @@ import pytest
 import conftest
 import make
 from memoryd import daemon as composition
-from memoryd.core import db, group, migrate, rebuild, record
+from memoryd.core import db, group, record
 from memoryd.core.config import Settings
+from memoryd.custody import migrate, rebuild
 
 
 def silent(*_: object) -> None:
@@ -63,7 +64,7 @@ async def test_a_replay_finds_the_views_equal(database: db.Target) -> None:
             "chunks",
         ),
         ("delete from chunks where kind = 'tool_result'", "chunks"),
-        ("update decisions set status = 'active', superseded_by = null", "decisions"),
+        ("update decisions set until = null, superseded_by = null", "decisions"),
         ("update tasks set title = 'Something else'", "tasks"),
     ],
 )

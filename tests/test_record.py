@@ -156,13 +156,20 @@ async def test_a_decision_takes_its_place_in_the_ledger(conn: db.Conn, tenant: s
     await append(conn, second)
 
     rows = await conn.fetch(
-        "select decision_id, status, superseded_by, supersedes from decisions order by decision_id"
+        "select decision_id, until, superseded_by, supersedes from decisions order by decision_id"
     )
     new = f"dec_{second.event.event_id[4:]}"
     assert [tuple(row) for row in rows] == [
-        (old, "superseded", new, None),
-        (new, "active", None, old),
+        (old, 2, new, None),
+        (new, None, None, old),
     ]
+
+
+async def test_the_text_of_a_decision_has_its_subject_and_reasons(tenant: str) -> None:
+    said = {"decision": "Use PostgreSQL.", "subject": "database", "rationale": ["one log"]}
+    write = make.write(tenant, kind="decision", content=said)
+
+    assert "".join(one.text for one in write.chunks) == "Use PostgreSQL.\ndatabase\none log"
 
 
 async def test_superseding_what_is_not_there_is_refused(conn: db.Conn, tenant: str) -> None:
@@ -191,7 +198,7 @@ async def test_a_task_changes_only_what_the_update_names(conn: db.Conn, tenant: 
         conn, made, make.write(tenant, kind="task_update", content=update, refs=("a", "b"))
     )
 
-    row = await conn.fetchrow("select status, title, details, refs from tasks")
+    row = await conn.fetchrow("select status, title, details, refs from tasks where until is null")
     assert row is not None
     assert tuple(row) == ("doing", "Ship", "soon", ["a", "b"])
 

@@ -10,9 +10,10 @@ import pytest
 
 import make
 from conftest import MakeKey, asking
+from memoryd import embed
 from memoryd.core import db
 from memoryd.daemon import Daemon
-from memoryd.search import embed, vectors
+from memoryd.search import vectors
 from wire import BATCH, post
 
 SEARCH = "/api/v1/search"
@@ -73,6 +74,7 @@ async def test_an_answer_has_the_shape_of_the_wire(client: httpx.AsyncClient) ->
         "kind": "message",
         "actor_type": "human",
         "actor_id": "ada",
+        "trust": "human",
         "tags": ["release"],
         "token_est": 5,
         "text": "We ship on Friday.",
@@ -195,7 +197,7 @@ async def test_the_parts_explain_the_score(
     await say(client, *SMALL_TALK, "We ship on Friday.", ts="2026-04-01T00:00:00Z")
     await embedded(daemon, tenant)
     answer = await ask(
-        client, "when do we ship?", explain=True, now="2026-05-01T00:00:00Z", **given
+        client, "when do we ship?", explain=True, now="2027-04-01T00:00:00Z", **given
     )
 
     assert len(answer["results"]) == 7

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import make
+from memoryd import embed
 from memoryd.core import db, record
-from memoryd.search import embed, encoders, vectors
+from memoryd.search import encoders, vectors
 
 
 @pytest.fixture

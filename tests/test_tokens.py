@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public  # type: ignore[import-untyped]
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.core import chunk, tokens
+import histories
+from memoryd.core import chunk, item, tokens
 
 PIECES = st.sampled_from(
     [
@@ -89,3 +90,27 @@ def test_chunks_count_as_they_are(text: str) -> None:
     encode = tokens._encoding().encode_ordinary
 
     assert all(tokens.count(piece) == len(encode(piece)) for piece in chunk.split(text))
+
+
+JOINTS = st.lists(
+    st.sampled_from((*histories.WORDS, *histories.BLANKS, "a", "/", "\n", " ", "'s", "é")),
+    max_size=12,
+).map("".join)
+
+
+@settings(max_examples=800)
+@given(left=JOINTS, right=JOINTS)
+def test_a_joint_is_counted_exactly(left: str, right: str) -> None:
+    known = (left, histories.independent(left), right, histories.independent(right))
+
+    assert tokens.added(*known) == histories.independent(left + right)
+
+
+@pytest.mark.parametrize("monster", histories.MONSTERS, ids=lambda text: text[:9])
+def test_a_long_text_is_counted_as_a_whole(monster: str) -> None:
+    """Also one that has no place to cut it, of a length that a section can hold."""
+    body = monster[:60_000].strip()
+    one = item.make(("[x]\n", body), type="view", position=1, refs=("evt_1",))
+
+    assert tokens.count(body) == histories.independent(body)
+    assert one.tokens == histories.independent(f"[x]\n{body}\n\n")

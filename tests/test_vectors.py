@@ -1,9 +1,7 @@
 """Vectors: they follow in the background, tell of nothing hidden, and are computed once."""
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,15 +9,14 @@ import numpy as np
 import pytest
 
 import make
-from conftest import asking, dsn, serving
+from conftest import asking, outside, serving
 from memoryd import daemon as composition
+from memoryd import embed
 from memoryd.core import db, record
-from memoryd.core.config import Settings
 from memoryd.core.model import Actor, Reader
-from memoryd.search import embed, index, retrieve, vectors
+from memoryd.search import index, retrieve, vectors
 from memoryd.search.encoders import Encoders
 from memoryd.search.searcher import Answer, Searcher
-from memoryd.search.worker import Worker
 from wire import post
 
 ENCODER = embed.Encoder()
@@ -77,12 +74,13 @@ def texts(answer: Answer) -> list[str]:
 async def inputs(pool: db.Pool) -> list[embed.Input]:
     """What the encoder reads of each chunk."""
     async with db.tenant(pool, "t") as conn:
-        found: list[Any] = await conn.fetch(db.query("vectors.next"), "t", 0, -1, 1_000)
+        places = await conn.fetch(db.query("vectors.next"), "t", 0, -1, 1_000)
+        found = await conn.fetch(db.query("vectors.inputs"), "t", *zip(*places, strict=True))
     return [vectors.encoder_input(row) for row in found]
 
 
 async def test_vectors_follow_in_the_background(database: db.Target) -> None:
-    settings = Settings(database_url=dsn(database))
+    settings = outside(database)
     async with composition.running(settings, print) as running, serving(running) as url:
         running.worker.paused = True
         async with asking(url) as client:
@@ -242,9 +240,9 @@ async def test_merged_codes_give_the_same_distances(pool: db.Pool) -> None:
         await store(pool, draft(f"s{at}", f"It is turn {at}, and the word is {at * 7}."))
         await embed_all(pool)
         async with db.snapshot(pool, "t") as conn:
-            await followed.refresh(conn)
+            await followed.refresh(conn, at + 1)
     async with db.snapshot(pool, "t") as conn:
-        await alone.refresh(conn)
+        await alone.refresh(conn, 10)
     segments = await rows(pool, "select docs from code_segments order by first_doc")
     docs = np.arange(10)
 
@@ -273,27 +271,3 @@ async def test_filters_and_visibility_come_before_the_nearest_are_chosen(
     assert len(all_of_them.rows) == 4
     assert {*texts(all_of_them)} <= {*dogs}
     assert texts(session) == texts(tag) == ["It rains."]
-
-
-@pytest.mark.parametrize("file", ["vocab.txt", "model.onnx"])
-@pytest.mark.parametrize("how", ["missing", "garbage"])
-async def test_a_broken_model_leaves_words_and_says_so(
-    database: db.Target, pool: db.Pool, tmp_path: Path, file: str, how: str
-) -> None:
-    model = shutil.copytree(embed.MINILM, tmp_path / "model")
-    (model / file).unlink()
-    if how == "garbage":
-        (model / file).write_bytes(b"\xff\xfe not this")
-    encoders = Encoders()
-    encoders.current = embed.Encoder(model)
-    await store(pool, *(draft(session, text) for session, text in PETS.items()))
-    worker = Worker(database, pool, encoders)
-    worker.grown("t")
-    working = asyncio.create_task(worker.run())
-    found = await search(pool, "who chewed the slippers?", searcher=Searcher(pool, encoders))
-    worker.stop()
-    await asyncio.wait_for(working, 10)
-
-    assert texts(found) == [PETS["s1"]]
-    assert found.degraded is not None and "words alone" in found.degraded
-    assert found.pending_vectors == await worker.pending("t") == 4

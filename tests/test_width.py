@@ -18,6 +18,8 @@ BODIES = {
         make.body(kind="decision", content={"decision": "x", "rationale": [1] * MANY}),
         "content.rationale",
     ),
+    "decisions": ("/api/v1/decisions", {"decision": "x", "rationale": [1] * MANY}, "rationale"),
+    "tasks": ("/api/v1/tasks", {"title": "x", "refs": [1] * MANY}, "refs"),
     "search": ("/api/v1/search", {f"f{n}": 1 for n in range(100_000)}, "body"),
 }
 

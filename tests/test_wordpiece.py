@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.search import embed, wordpiece
+from memoryd import embed
+from memoryd.embed import wordpiece
 
 VOCABULARY = (embed.MINILM / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
 WORDS = wordpiece.WordPiece(VOCABULARY)

@@ -1,8 +1,10 @@
 """What the tests of the HTTP door share: the routes, a call, a refusal, what is stored."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -13,6 +15,10 @@ from memoryd.daemon import Daemon
 EVENTS = "/api/v1/events"
 BATCH = "/api/v1/events/batch"
 ARTIFACTS = "/api/v1/artifacts"
+DECISIONS = "/api/v1/decisions"
+TASKS = "/api/v1/tasks"
+VIEWS = "/api/v1/views"
+SUMMARIES = "/api/v1/summaries"
 JSON = {"content-type": "application/json"}
 ONE_LINE = r"^[^\x00-\x1f\x7f]+$"
 MEBIBYTE = 1024 * 1024
@@ -110,3 +116,75 @@ async def download(
     client: httpx.AsyncClient, uploaded: dict[str, Any], **headers: str
 ) -> httpx.Response:
     return await client.get(f"{ARTIFACTS}/{uploaded['artifact_id']}", headers=headers)
+
+
+async def decide(client: httpx.AsyncClient, **given: Any) -> dict[str, Any]:
+    answer = await client.post(DECISIONS, json={"decision": "Use PostgreSQL.", **given})
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+async def decided(client: httpx.AsyncClient, **params: Any) -> list[str]:
+    """What a query lists, in its order."""
+    answer = await client.get(f"{DECISIONS}/query", params=params)
+    assert answer.status_code == 200, answer.text
+    return [one["decision"] for one in answer.json()["decisions"]]
+
+
+async def found(client: httpx.AsyncClient, item_id: str, **params: Any) -> dict[str, Any]:
+    """A decision or a task, by its id."""
+    route = DECISIONS if item_id.startswith("dec_") else TASKS
+    answer = await client.get(f"{route}/{item_id}", params=params)
+    assert answer.status_code == 200, answer.text
+    one: dict[str, Any] = answer.json()
+    return one
+
+
+async def plan(client: httpx.AsyncClient, **given: Any) -> dict[str, Any]:
+    """A task created or, with `task_id`, changed."""
+    title = {} if "task_id" in given else {"title": "Ship it"}
+    answer = await client.post(TASKS, json={**title, **given})
+    assert answer.status_code == (200 if "task_id" in given else 201), answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+async def planned(client: httpx.AsyncClient, **params: Any) -> list[str]:
+    """The titles that a query lists, in its order."""
+    answer = await client.get(TASKS, params=params)
+    assert answer.status_code == 200, answer.text
+    return [one["title"] for one in answer.json()["tasks"]]
+
+
+async def pages(
+    client: httpx.AsyncClient, route: str, **params: Any
+) -> AsyncIterator[dict[str, Any]]:
+    """Page after page, as a client follows `next`."""
+    while True:
+        answer = await client.get(route, params=params)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        yield page
+        if page["next"] is None:
+            return
+        params["cursor"] = page["next"]
+
+
+async def write_view(
+    client: httpx.AsyncClient, name: str, text: str, **params: str
+) -> dict[str, Any]:
+    address = f"{VIEWS}/{quote(name, safe='')}"
+    answer = await client.put(address, params=params, json={"text": text})
+    assert answer.status_code == 200, answer.text
+    written: dict[str, Any] = answer.json()
+    return written
+
+
+async def vectors(client: httpx.AsyncClient) -> None:
+    """Wait until everything is found by meaning too."""
+    for _ in range(600):
+        if (await client.get("/readyz")).json()["pending_vectors"] == 0:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("the vectors do not come")

@@ -11,9 +11,13 @@ from datetime import UTC, datetime
 import asyncpg
 
 from memoryd import embedded
-from memoryd.core import db, errors, ids, keys, migrate, rebuild, tokens
+from memoryd.core import db, errors, ids, tokens
 from memoryd.core.config import Settings
 from memoryd.core.group import GroupCommit
+from memoryd.custody import audit, keys, migrate, rebuild
+from memoryd.redact import rules
+from memoryd.seal import keys as tenant_keys
+from memoryd.seal import master
 from memoryd.search.encoders import Encoders
 from memoryd.search.searcher import Searcher
 from memoryd.search.worker import Worker
@@ -40,6 +44,8 @@ class Daemon:
     group: GroupCommit
     searcher: Searcher
     worker: Worker
+    encoders: Encoders
+    audit: audit.Recorder
 
 
 @asynccontextmanager
@@ -55,9 +61,18 @@ async def running(settings: Settings, say: Say, *, work: bool = True) -> AsyncIt
         encoders = Encoders()
         worker = Worker(target, pool, encoders)
         group = GroupCommit(pool, now, worker.grown)
-        daemon = Daemon(settings, target, pool, group, Searcher(pool, encoders), worker)
-        background = [asyncio.create_task(worker.run())] if work else []
+        searcher, recorder = Searcher(pool, encoders), audit.Recorder(pool)
+        daemon = Daemon(settings, target, pool, group, searcher, worker, encoders, recorder)
+        async with db.borrow(pool) as conn:
+            await encoders.look(conn)
+            await _look_at_the_key(conn, say)
+        background = [asyncio.create_task(worker.run() if work else worker.watch())]
         background.append(asyncio.create_task(asyncio.to_thread(tokens.load)))
+        background.append(asyncio.create_task(recorder.run()))
+        if work:
+            background.append(asyncio.create_task(asyncio.to_thread(rules.load)))
+            fresh = audit.keep_fresh(target, settings.audit_days, now)
+            background.append(asyncio.create_task(fresh))
         if server is not None:
             background.append(asyncio.create_task(_watch(target, server)))
         try:
@@ -68,6 +83,7 @@ async def running(settings: Settings, say: Say, *, work: bool = True) -> AsyncIt
             await asyncio.wait([background[0]], timeout=3)
             for task in background:
                 task.cancel()
+            await recorder.flush()
             with suppress(TimeoutError):
                 await asyncio.wait_for(pool.close(), timeout=2)
             pool.terminate()
@@ -78,17 +94,30 @@ async def postgres(
     settings: Settings, say: Say
 ) -> AsyncIterator[tuple[db.Target, embedded.Server | None]]:
     """The outside server of `database_url`, or the embedded one, joined or started."""
+    vault = master.vault(settings.master_key, settings.home, secrets.token_bytes, _made)
     if settings.database_url:
-        yield db.Target({"dsn": settings.database_url}, embedded=False), None
+        yield db.Target({"dsn": settings.database_url}, embedded=False, vault=vault), None
         return
     try:
         server = await asyncio.to_thread(embedded.join, settings.home, say)
     except embedded.ServerError as error:
         raise errors.Unavailable(str(error)) from error
     try:
-        yield db.Target(asdict(server.address), embedded=True), server
+        yield db.Target(asdict(server.address), embedded=True, vault=vault), server
     finally:
         await asyncio.to_thread(server.close)
+
+
+async def _look_at_the_key(conn: db.Conn, say: Say) -> None:
+    """Without the right master key the daemon serves, and says what it will not open."""
+    state = await tenant_keys.state(conn)
+    if state in tenant_keys.DO:
+        say(f"what is `high` is closed: {tenant_keys.DO[state]}")
+        log.error("master_key.%s", state, extra={"detail": tenant_keys.DO[state]})
+
+
+def _made(said: str) -> None:
+    log.warning("master_key.made", extra={"detail": said})
 
 
 async def bring_up_to_date(target: db.Target, say: Say) -> None:
@@ -110,7 +139,7 @@ async def bring_up_to_date(target: db.Target, say: Say) -> None:
     finally:
         await conn.close()
     if replay:
-        outcomes = await rebuild.rebuild(target, lambda *_: None)
+        outcomes = await rebuild.rebuild(target, lambda *_: None, partly=True)
         if outcomes:
             say(f"the views have a new definition; replayed {len(outcomes)} tenants into them")
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from commands import Served, serving
+from desk import Desk
+
+USERS = iter(f"export-{number}" for number in range(100))
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +26,27 @@ def served(cli_home: Path) -> Iterator[Served]:
     """One daemon for all; commands on the same home share its PostgreSQL."""
     with serving(cli_home) as running:
         yield running
+
+
+@pytest.fixture
+def desk(cli_home: Path, served: Served, tmp_path: Path) -> Desk:
+    """A user of its own: the tests of other commands share the daemon."""
+    return Desk(cli_home, served.url, tmp_path / "notes", next(USERS))
+
+
+@pytest.fixture
+def filled(desk: Desk) -> Desk:
+    desk.put("# Mine\n\n- Tests first.\n")
+    old = desk.post("decisions", decision="Indent with tabs.", subject="style")
+    desk.post(
+        "decisions",
+        decision="Indent with spaces.",
+        subject="style",
+        rationale=["diffs"],
+        refs=["evt_1"],
+        supersedes=old["decision_id"],
+        session_id="talk",
+    )
+    desk.post("tasks", title="Ship it", details="on Friday")
+    desk.export()
+    return desk

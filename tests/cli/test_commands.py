@@ -213,3 +213,16 @@ def test_an_address_that_cannot_be_is_said(cli_home: Path, address: str) -> None
     assert done.returncode == 1
     assert done.stderr.startswith("memoryd: ")
     assert "Traceback" not in done.stderr
+
+
+def test_broken_arguments_and_addresses_end_in_one_line(tmp_path: Path) -> None:
+    for arguments, env in (
+        (["search", "\udcff"], {}),
+        (["search", "x"], {"MEMORYD_URL": "http://[::1"}),
+        (["search", "x"], {"MEMORYD_POOL_SIZE": "0"}),
+    ):
+        done = memoryd(tmp_path, *arguments, **env)
+
+        assert done.returncode == 1
+        assert done.stderr.startswith("memoryd: ")
+        assert done.stderr.count("\n") == 1

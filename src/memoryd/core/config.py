@@ -23,8 +23,8 @@ def default_home() -> Path:
     return Path(platformdirs.user_data_dir("memoryd", appauthor=False))
 
 
-def _setting(default: Any, says: str) -> Any:
-    return field(default=default, metadata={"says": says})
+def _setting(default: Any, says: str, *, shown: bool = True) -> Any:
+    return field(default=default, metadata={"says": says}, repr=shown)
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,22 @@ class Settings:
         metadata={"says": "Folder of the embedded PostgreSQL; default: the user's data folder."},
     )
     database_url: str = _setting("", "An outside PostgreSQL >= 15 instead of the embedded one.")
+    master_key: str = _setting(
+        "",
+        "Seals what is `high`: 32 bytes in hex or base64; default: MEMORYD_HOME/master.key.",
+        shown=False,
+    )
     host: str = _setting("127.0.0.1", "Address to listen on; any but loopback needs a key.")
     port: int = _setting(7377, "Port to listen on.")
     allowed_hosts: str = _setting("", "More names that a Host header may carry, by comma.")
     url: str = _setting("", "The daemon that commands talk to; default: work on MEMORYD_HOME.")
-    key: str = _setting("", "The key that commands send to that daemon.")
+    key: str = _setting("", "The key that commands send to that daemon.", shown=False)
     max_artifact_bytes: int = _setting(64 * 1024 * 1024, "Largest artifact, in bytes.")
+    max_bundle_tokens: int = _setting(65_000, "The largest budget a bundle may ask for.")
+    prompt_memory_tokens: int = _setting(
+        10_000, "Tokens of a prompt for a user's facts, and as many for an agent's own memories."
+    )
+    audit_days: int = _setting(90, "Days for which it is kept who asked for what.")
     pool_size: int = _setting(10, "Connections to PostgreSQL.")
 
     @property
@@ -65,7 +75,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is int:
-        if not text.isdecimal() or len(text) > 18:
-            raise errors.Invalid(f"{name} is {text!r}: it must be a whole number", field=name)
+        if not text.isdecimal() or len(text) > 18 or (int(text) == 0 and name != "MEMORYD_PORT"):
+            raise errors.Invalid(f"{name} is {text!r}: it must be a positive number", field=name)
         return int(text)
     return text

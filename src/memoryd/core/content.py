@@ -5,7 +5,6 @@
 
 import base64
 import binascii
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -13,8 +12,17 @@ from pydantic import ConfigDict, FailFast, Field, StringConstraints, TypeAdapter
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
-from memoryd.core import errors
-from memoryd.core.model import EXCERPT_BYTES, MAX_CONTENT_BYTES, MAX_CONTENT_DEPTH, Kind, Name
+from memoryd import redact
+from memoryd.core import errors, values
+from memoryd.core.model import (
+    EXCERPT_BYTES,
+    MAX_CONTENT_BYTES,
+    Name,
+    Progress,
+    Scope,
+)
+from memoryd.memories import model as memories
+from memoryd.redact import writes
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 Lines = Annotated[list[str], FailFast(), Field(max_length=1_000)]
@@ -23,12 +31,11 @@ MediaType = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_.+-]+/[A-Za-z0-9_.+-]+$", max_length=127)
 ]
 LineRange = Annotated[
-    list[Annotated[int, Field(ge=0, strict=True)]], Field(min_length=2, max_length=2)
+    list[Annotated[int, Field(ge=0, le=10**9, strict=True)]], Field(min_length=2, max_length=2)
 ]
 
 REDACTED = {"text": "[redacted:secret]"}
 _OUTPUTS = ("text", "excerpt_text", "bytes")
-_LARGEST_NUMBER = 10**308  # what a double, and so any JSON reader, can hold
 
 
 class _Content(TypedDict):
@@ -55,7 +62,8 @@ class ToolResult(_Content):
 
 class Decision(_Content):
     decision: Text
-    scope: NotRequired[Literal["project", "user", "global"]]
+    subject: NotRequired[Name | None]
+    scope: NotRequired[Scope]
     rationale: NotRequired[Lines]
     constraints: NotRequired[Lines]
     alternatives: NotRequired[Lines]
@@ -67,7 +75,7 @@ class TaskUpdate(_Content):
     task_id: NotRequired[Name | None]
     title: NotRequired[Text]
     details: NotRequired[str]
-    status: NotRequired[Literal["open", "doing", "done"]]
+    status: NotRequired[Progress]
 
 
 class Artifact(_Content):
@@ -77,14 +85,45 @@ class Artifact(_Content):
     media_type: NotRequired[MediaType]
 
 
-_SHAPES: dict[Kind, TypeAdapter[Any]] = {
+class View(_Content):
+    name: str
+    owner: str
+    text: str
+    replaces: NotRequired[Name | None]
+
+
+class Summary(_Content):
+    about: Name
+    text: Text
+
+
+class Handoff(_Content):
+    to_agent: Name
+    note: str
+    packet: str
+
+
+class HandoffAnswer(_Content):
+    handoff_id: Name
+    status: Literal["accepted", "rejected"]
+    note: str
+
+
+_SHAPES: dict[str, TypeAdapter[Any]] = {
     "message": TypeAdapter(Message),
     "tool_call": TypeAdapter(ToolCall),
     "tool_result": TypeAdapter(ToolResult),
     "decision": TypeAdapter(Decision),
     "task_update": TypeAdapter(TaskUpdate),
     "artifact": TypeAdapter(Artifact),
+    "view": TypeAdapter(View),
+    "summary": TypeAdapter(Summary),
+    "handoff": TypeAdapter(HandoffAnswer | Handoff),
+    "erasure": TypeAdapter(_Content),
+    "memory": TypeAdapter(memories.Change),
 }
+# Not cut into chunks: a bundle has a section for each, and what they quote is found at its source.
+_UNSEARCHED = ("view", "handoff", "erasure")
 
 
 @dataclass(frozen=True)
@@ -96,17 +135,20 @@ class Normal:
     media_type: str = "text/plain"
 
 
-def normalize(kind: Kind, content: dict[str, Any], output: bytes | None = None) -> Normal:
-    """Check `content` for its kind and set a tool's output apart.
+def normalize(
+    kind: str, content: dict[str, Any], seen: set[str], output: bytes | None = None
+) -> Normal:
+    """Check `content` for its kind, redact secrets in it, and set a tool's output apart.
 
-    `output` is the raw output where it came beside the JSON, as an upload.
+    `output` is the raw output where it came beside the JSON, as an upload. `seen` gets the names of
+    the rules that found a secret.
     """
-    _check_values(content, "content", 1)
+    values.check(content, "content", 1)
     _check_shape(kind, content)
     if kind in ("tool_result", "artifact"):
-        normal = _set_apart(kind, content, output)
+        normal = _set_apart(kind, content, seen, output)
     else:
-        normal = Normal(content)
+        normal = Normal(redact.value(content, seen=seen))
     if (size := len(to_json(normal.content))) > MAX_CONTENT_BYTES:
         raise errors.TooLarge(
             f"content has {size:,} bytes as JSON; send long outputs as a tool_result, or upload "
@@ -122,13 +164,15 @@ def text_of(kind: str, content: dict[str, Any], blob: bytes | None) -> str:
     if kind in ("tool_result", "artifact"):
         whole = _decode(blob) if blob is not None else None
         return content["excerpt_text"] if whole is None else whole
-    if isinstance(text := content.get("text"), str):
-        return text
+    if kind == "memory":
+        content = {"text": memories.text_of(content)}
+    if kind in _UNSEARCHED or isinstance(content.get("text"), str):
+        return "" if kind in _UNSEARCHED else content["text"]
     if kind == "decision":
         parts = ("rationale", "constraints", "alternatives", "consequences")
-        return "\n".join(
-            [content["decision"], *(line for p in parts for line in content.get(p, ()))]
-        )
+        lines = [line for part in parts for line in content.get(part, ())]
+        subject = [content["subject"]] if content.get("subject") else []
+        return "\n".join([content["decision"], *subject, *lines])
     if kind == "task_update":
         return "\n".join(content[p] for p in ("title", "details") if content.get(p))
     if kind == "tool_call":
@@ -151,39 +195,7 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _check_values(value: Any, at: str, depth: int) -> None:
-    """Refuse what JSON can say and the log cannot keep, naming the place."""
-    if depth > MAX_CONTENT_DEPTH:
-        limit = f"{MAX_CONTENT_DEPTH} levels"
-        raise errors.Invalid("content is nested too deeply", field="content", limit=limit)
-    if isinstance(value, str):
-        _check_string(value, at)
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            _check_string(name, at)
-            _check_values(inner, f"{at}.{name[:40]}", depth + 1)
-    elif isinstance(value, (list, tuple)):
-        for number, inner in enumerate(value):
-            _check_values(inner, f"{at}.{number}", depth + 1)
-    elif isinstance(value, (int, float)):
-        _check_number(value, at)
-
-
-def _check_string(text: str, at: str) -> None:
-    if "\0" in text:
-        raise errors.Invalid("a NUL character cannot be stored; remove it", field=at)
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise errors.Invalid("a lone surrogate is not text; remove it", field=at) from error
-
-
-def _check_number(number: float, at: str) -> None:
-    if not (math.isfinite(number) if isinstance(number, float) else abs(number) < _LARGEST_NUMBER):
-        raise errors.Invalid("not a number that can be stored", field=at, limit="1e308")
-
-
-def _check_shape(kind: Kind, content: dict[str, Any]) -> None:
+def _check_shape(kind: str, content: dict[str, Any]) -> None:
     if not content:
         raise errors.Invalid("content is empty", field="content")
     try:
@@ -196,11 +208,12 @@ def _check_shape(kind: Kind, content: dict[str, Any]) -> None:
         raise errors.Invalid("a new task needs a title", field="content.title")
 
 
-def _set_apart(kind: Kind, content: dict[str, Any], output: bytes | None) -> Normal:
-    output = _output(content) if output is None else output
-    media_type = content.get("media_type", "text/plain")
+def _set_apart(kind: str, content: dict[str, Any], seen: set[str], output: bytes | None) -> Normal:
+    output = writes.output(_output(content) if output is None else output, seen)
     whole = _decode(output)
     kept = {name: value for name, value in content.items() if name not in _OUTPUTS}
+    kept = redact.value(kept, seen=seen)
+    media_type = kept.get("media_type", "text/plain")
     if whole is None:
         excerpt = f"[binary output, {len(output):,} bytes, {media_type}]"
     else:

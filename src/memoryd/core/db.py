@@ -8,13 +8,15 @@ import functools
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
-from pydantic_core import from_json, to_json
+
+from memoryd.seal import connection
+from memoryd.seal.vault import Vault
 
 Conn = asyncpg.Connection | PoolConnectionProxy
 Pool = asyncpg.Pool
@@ -47,11 +49,13 @@ class Target:
 
     arguments: Mapping[str, Any]
     embedded: bool
+    vault: Vault = field(default_factory=Vault)  # opens what is sealed there
 
 
 async def connect(target: Target, role: str | None, **more: Any) -> asyncpg.Connection:
     """One connection of its own, outside the pool; `role=None` stays the login user."""
-    conn: asyncpg.Connection = await asyncpg.connect(**target.arguments, **more)
+    opening = connection.of(target.vault, query("seal.keys"))
+    conn = await asyncpg.connect(**target.arguments, connection_class=opening, **more)
     await _prepare(conn, role)
     return conn
 
@@ -68,6 +72,7 @@ async def open_pool(target: Target, size: int) -> Pool:
 
     return await asyncpg.create_pool(
         **target.arguments,
+        connection_class=connection.of(target.vault, query("seal.keys")),
         min_size=1,
         max_size=size,
         init=init,
@@ -78,16 +83,10 @@ async def open_pool(target: Target, size: int) -> Pool:
 
 
 async def _prepare(conn: Conn, role: str | None) -> None:
-    await conn.set_type_codec(
-        "jsonb", schema="pg_catalog", encoder=_dump, decoder=from_json, format="text"
-    )
+    await connection.prepare(conn)
     await conn.execute(f"set search_path = {SEARCH_PATH}; {SESSION}")
     if role is not None:
         await conn.execute(f"set role {role}")
-
-
-def _dump(value: Any) -> str:
-    return to_json(value).decode()
 
 
 @asynccontextmanager

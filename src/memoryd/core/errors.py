@@ -41,6 +41,10 @@ class Conflict(MemorydError):
     status, title = 409, "Conflict"
 
 
+class Gone(MemorydError):
+    status, title = 410, "Erased"
+
+
 class TooLarge(MemorydError):
     status, title = 413, "Too large"
 
@@ -63,3 +67,7 @@ class Invalid(MemorydError):
 
 class Unavailable(MemorydError):
     status, title = 503, "The database is not available"
+
+
+class Closed(MemorydError):
+    status, title = 503, "The master key is not here"

@@ -5,6 +5,9 @@ Time and entropy are arguments; derived ids need neither, so that a replay gives
 
 import hashlib
 from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_json
 
 ENTROPY_BYTES = 10
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -30,11 +33,22 @@ def derive(prefix: str, parent: str, ordinal: int) -> str:
     """The id of the `ordinal`-th thing an event makes: its time, and a hash for the rest.
 
     >>> derive("chk", "evt_01JC8XQ4M0ABCDEFGHJKMNPQRS", 0)
-    'chk_01JC8XQ4M0ARYT0CXBMYXJZMSX'
+    'chk_01JC8XQ4M0MQS6ZBP8CFM0QB1Q'
     """
     moment = parent.partition("_")[2][:10]
     digest = hashlib.sha256(f"{parent}/{ordinal}".encode()).digest()
     return f"{prefix}_{moment}{_ulid(bytes(6) + digest[:ENTROPY_BYTES])[10:]}"
+
+
+def digest(request: dict[str, Any]) -> bytes:
+    """What two requests with one idempotency key must have in common."""
+    return hashlib.sha256(to_json(_sorted(request))).digest()
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _ulid(sixteen_bytes: bytes) -> str:

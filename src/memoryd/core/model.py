@@ -14,6 +14,8 @@ Channel = Literal["private", "public", "team", "agent"]
 Sensitivity = Literal["none", "low", "high", "secret"]
 ActorType = Literal["human", "agent", "tool"]
 Role = Literal["reader", "agent", "admin"]
+Scope = Literal["project", "user", "global"]
+Progress = Literal["open", "doing", "done"]
 # The kinds a client may record directly; memories, views, summaries, handoffs and erasures are
 # recorded by doors of their own, which check what they contain.
 Kind = Literal["message", "tool_call", "tool_result", "decision", "task_update", "artifact"]
@@ -35,6 +37,13 @@ MAX_NAMES = 256  # tags or refs of one event
 Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
 
 
+# Left out where nothing was found, so that the answer is the seeds' own.
+Redacted = Annotated[
+    tuple[str, ...],
+    Field(description="Kinds of secrets that were redacted.", exclude_if=lambda found: not found),
+]
+
+
 def _written_out(given: Any) -> Any:
     """A bare number is refused: nobody can tell its seconds from milliseconds."""
     if not re.match(r"\d{4}-", str(given)):
@@ -52,7 +61,7 @@ EXCERPT_BYTES = 64 * 1024  # of a tool's output, inside the event (seed 003 §7.
 PIECE_BYTES = 1024 * 1024  # of an artifact, in one row
 
 # How much a kind matters when all else is equal: decisions > tasks > messages (seed 003 §8.2).
-IMPORTANCE = {"decision": 1.0, "task_update": 0.7, "message": 0.4}
+IMPORTANCE = {"decision": 1.0, "task_update": 0.7, "memory": 0.6, "message": 0.4}
 OTHER_IMPORTANCE = 0.2
 
 _STRICT = ConfigDict(extra="forbid")
@@ -69,18 +78,9 @@ class Actor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
-    """An event as a client sends it."""
+class Origin:
+    """Whose a draft is, who may see it, and when it happened: every write may say so."""
 
-    __pydantic_config__ = _STRICT
-
-    session_id: Annotated[Name, Field(description="The conversation it belongs to.")]
-    actor: Actor
-    kind: Kind
-    content: Annotated[
-        dict[str, Any],
-        Field(description="What happened: `text` for a message; see the guide for other kinds."),
-    ]
     tenant_id: Annotated[Name | None, Field(description="Must be the key's own.")] = None
     user_id: Annotated[Name | None, Field(description="Whose it is.")] = None
     agent_id: Annotated[Name | None, Field(description="Which agent keeps it.")] = None
@@ -95,6 +95,30 @@ class Draft:
     idempotency_key: Annotated[
         Name | None, Field(description="A retry with the same key stores nothing new.")
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft(Origin):
+    """An event before it has its place in the log."""
+
+    __pydantic_config__ = _STRICT
+
+    session_id: Annotated[Name, Field(description="The conversation it belongs to.")]
+    actor: Actor
+    kind: str
+    content: Annotated[
+        dict[str, Any],
+        Field(description="What happened: `text` for a message; see the guide for other kinds."),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventDraft(Draft):
+    """An event as a client sends it."""
+
+    __pydantic_config__ = _STRICT
+
+    kind: Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +154,7 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
-    """Bytes kept beside an event: their address is their SHA-256."""
+    """Bytes kept beside an event: their address is their SHA-256, keyed where they are sealed."""
 
     artifact_id: str
     event_id: str
@@ -149,6 +173,7 @@ class Recorded:
     event_id: str
     chunk_ids: tuple[str, ...]
     created_at: datetime
+    redacted: Redacted = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +185,7 @@ class Caller:
     user_id: str | None = None
     agent_id: str | None = None
     channel: Channel | None = None
+    key_id: str | None = None  # None on loopback, where no key is needed
 
 
 @dataclass(frozen=True, kw_only=True)

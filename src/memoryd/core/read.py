@@ -1,6 +1,5 @@
 """Reading the log: events, pages of them, and the bytes of artifacts, through a reader's eyes."""
 
-import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,6 +7,7 @@ from typing import Any, Literal
 
 from memoryd.core import db, errors, privacy
 from memoryd.core.model import PIECE_BYTES, Actor, Artifact, Event, Reader
+from memoryd.seal import keys, store
 
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
@@ -25,7 +25,7 @@ class Filters:
 
 
 async def event(conn: db.Conn, reader: Reader, event_id: str) -> Event:
-    row = await conn.fetchrow(db.query("read.event"), *_eyes(reader), event_id)
+    row = await conn.fetchrow(db.query("read.event"), *eyes(reader), event_id)
     if row is None:
         raise errors.NotFound(f"there is no event {event_id!r} that you may see")
     return to_event(row)
@@ -41,18 +41,20 @@ async def page(
     limit: int,
 ) -> list[Event]:
     """At most `limit` events beyond position `cursor`, in `order`."""
-    given = (filters.session_id, filters.kind, filters.actor, filters.tag)
-    span = (_within_calendar(filters.since), _within_calendar(filters.until))
+    tags = await keys.tags_like(conn, reader.tenant_id, filters.tag)
+    given = (filters.session_id, filters.kind, filters.actor, tags)
+    span = (within_calendar(filters.since), within_calendar(filters.until))
     rows = await conn.fetch(
-        db.query(f"read.{order}"), *(*_eyes(reader), *given, *span, cursor, limit)
+        db.query(f"read.{order}"), *(*eyes(reader), *given, *span, cursor, limit)
     )
     return [to_event(row) for row in rows]
 
 
 async def artifact(conn: db.Conn, reader: Reader, artifact_id: str) -> Artifact:
-    row = await conn.fetchrow(db.query("read.artifact"), *_eyes(reader), artifact_id)
+    row = await conn.fetchrow(db.query("read.artifact"), *eyes(reader), artifact_id)
     if row is None:
         raise errors.NotFound(f"there is no artifact {artifact_id!r} that you may see")
+    keys.check_open(row["meta"])
     return Artifact(**row)
 
 
@@ -65,16 +67,9 @@ async def stream(
     """
     for number in range(start // PIECE_BYTES, -(-stop // PIECE_BYTES)):
         async with db.tenant(pool, tenant_id) as conn:
-            piece = await read_piece(conn, tenant_id, artifact.digest, number)
+            piece = await store.read_piece(conn, tenant_id, artifact.digest, number)
         base = number * PIECE_BYTES
         yield piece[max(start - base, 0) : stop - base]
-
-
-async def read_piece(conn: db.Conn, tenant_id: str, digest: bytes, number: int) -> bytes:
-    packed = await conn.fetchval(db.query("read.piece"), tenant_id, digest, number)
-    if packed is None:
-        raise errors.NotFound("the bytes of this artifact are gone")
-    return zlib.decompress(packed)
 
 
 async def blob_of(conn: db.Conn, event: Event) -> bytes | None:
@@ -84,7 +79,7 @@ async def blob_of(conn: db.Conn, event: Event) -> bytes | None:
         return None
     digest, size = found
     pieces = [
-        await read_piece(conn, event.tenant_id, digest, number)
+        await store.read_piece(conn, event.tenant_id, digest, number)
         for number in range(-(-size // PIECE_BYTES))
     ]
     return b"".join(pieces)
@@ -97,7 +92,7 @@ def to_event(row: Any) -> Event:
     return Event(**values, actor=actor)
 
 
-def _within_calendar(moment: datetime | None) -> datetime | None:
+def within_calendar(moment: datetime | None) -> datetime | None:
     """In UTC; the last hours of year 9999 elsewhere are year 10000 there, which Python has not."""
     try:
         return moment and moment.astimezone(UTC)
@@ -106,7 +101,8 @@ def _within_calendar(moment: datetime | None) -> datetime | None:
         return _FIRST if first else _LAST
 
 
-def _eyes(reader: Reader) -> tuple[Any, ...]:
+def eyes(reader: Reader) -> tuple[Any, ...]:
+    """The arguments by which every query of a reader begins."""
     sight = privacy.sight(reader)
     owned = (sight.own_channels, sight.user_id)
     return (reader.tenant_id, sight.sensitivities, sight.channels, *owned)

@@ -5,19 +5,13 @@ work under the tenant's lock, so that log positions are dense and in commit orde
 """
 
 import hashlib
-import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pydantic_core import to_json
-
 from memoryd.core import chunk, content, db, errors, ids, tokens, views
 from memoryd.core.model import (
-    IMPORTANCE,
-    OTHER_IMPORTANCE,
-    PIECE_BYTES,
     Artifact,
     Caller,
     Chunk,
@@ -25,8 +19,12 @@ from memoryd.core.model import (
     Event,
     Recorded,
 )
+from memoryd.redact import writes as redact_writes
+from memoryd.seal import keys as tenant_keys
+from memoryd.seal import rows as sealed
+from memoryd.seal import store
+from memoryd.seal.vault import Keys
 
-ROWS_AT_ONCE = 1_000  # encoding more in one go would keep others waiting
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(days=1)  # clocks differ; a day covers every time zone mistaken for UTC
 
@@ -41,25 +39,27 @@ class Write:
     pieces: tuple[bytes, ...]
     idempotency_key: str | None
     request_hash: bytes | None
+    redacted: tuple[str, ...]
 
 
 def prepare(
     caller: Caller, draft: Draft, now: datetime, entropy: bytes, output: bytes | None = None
 ) -> Write:
-    """Check `draft`, set its output apart, and cut its text into chunks.
+    """Check `draft`, redact its secrets, set its output apart, and cut its text into chunks.
 
     `output` is the raw output where it came beside the JSON, as an upload.
     """
-    draft = _own(caller, draft)
+    seen: set[str] = set()
+    draft = redact_writes.names(_own(caller, draft), seen)
     _check_time(draft.ts, now)
-    normal = content.normalize(draft.kind, draft.content, output)
+    normal = content.normalize(draft.kind, draft.content, seen, output)
     if draft.sensitivity == "secret":
         draft, normal = replace(draft, tags=(), refs=()), content.Normal(content.REDACTED)
     event = _event(draft, normal.content, now, ids.new("evt", now, entropy))
     artifact: Artifact | None = None
     pieces: tuple[bytes, ...] = ()
     if normal.blob is not None:
-        artifact, pieces = _artifact(event, normal), _pieces(normal.blob)
+        artifact, pieces = _artifact(event, normal), store.pieces_of(normal.blob)
         event.content["artifact_id"] = artifact.artifact_id
     hashed = draft.idempotency_key is not None
     return Write(
@@ -69,6 +69,7 @@ def prepare(
         pieces=pieces,
         idempotency_key=draft.idempotency_key,
         request_hash=_hash(draft, normal) if hashed else None,
+        redacted=tuple(sorted(seen)),
     )
 
 
@@ -101,6 +102,9 @@ async def append(
     if head is None:
         await conn.execute(db.query("record.add_tenant"), tenant_id, now)
     position, recorded_at = (head[0], max(now, head[1])) if head else (0, now)
+    events = [write.event for write in writes]
+    keys = await tenant_keys.ready(conn, tenant_id, events, position + 1, now)
+    writes = [_hashed(write, keys) for write in writes]
     known = await _known(conn, tenant_id, writes)
     fresh: list[Write] = []
     answers = []
@@ -115,41 +119,30 @@ async def append(
             if write.idempotency_key is not None:
                 known[write.idempotency_key] = (write.request_hash, answer)
         answers.append(answer)
-    await _store(conn, fresh)
+    await _store(conn, fresh, keys)
     return answers
 
 
-async def _store(conn: db.Conn, writes: list[Write]) -> None:
+def _hashed(write: Write, keys: Keys) -> Write:
+    """What is sealed must not be guessed by its hash either."""
+    guarded = write.request_hash and sealed.hashed(keys, write.event, write.request_hash)
+    return replace(write, request_hash=guarded)
+
+
+async def _store(conn: db.Conn, writes: list[Write], keys: Keys) -> None:
     if not writes:
         return
-    await conn.executemany(db.query("record.add_event"), [_event_row(write) for write in writes])
+    rows = [
+        (*store.event_row(write.event, keys), write.idempotency_key, write.request_hash)
+        for write in writes
+    ]
+    await conn.executemany(db.query("record.add_event"), rows)
     for write in writes:
         if write.artifact is not None:
-            await _store_artifact(conn, write.event, write.artifact, write.pieces)
-    await add_chunks(conn, [(write.event, write.chunks) for write in writes])
+            await store.add_artifact(conn, write.event, write.artifact, write.pieces, keys)
+    await store.add_chunks(conn, [(write.event, write.chunks) for write in writes], keys)
     for write in writes:
-        await views.project(conn, write.event)
-
-
-async def add_chunks(conn: db.Conn, chunked: Sequence[tuple[Event, tuple[Chunk, ...]]]) -> None:
-    rows = [_chunk_row(event, piece) for event, chunks in chunked for piece in chunks]
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        await conn.executemany(db.query("record.add_chunk"), rows[start : start + ROWS_AT_ONCE])
-
-
-async def _store_artifact(
-    conn: db.Conn, event: Event, artifact: Artifact, pieces: tuple[bytes, ...]
-) -> None:
-    await conn.execute(
-        db.query("record.add_artifact"),
-        *(event.tenant_id, artifact.artifact_id, event.event_id, artifact.ts, artifact.kind),
-        *(artifact.digest, artifact.size, artifact.media_type, event.session_id, event.user_id),
-        *(event.agent_id, event.channel, event.sensitivity, artifact.meta, event.refs),
-    )
-    await conn.executemany(
-        db.query("record.add_piece"),
-        [(event.tenant_id, artifact.digest, at, piece) for at, piece in enumerate(pieces)],
-    )
+        await views.project(conn, write.event, keys)
 
 
 def _own(caller: Caller, draft: Draft) -> Draft:
@@ -214,24 +207,11 @@ def _artifact(event: Event, normal: content.Normal) -> Artifact:
     )
 
 
-def _pieces(blob: bytes) -> tuple[bytes, ...]:
-    """Each compressed by itself, so that a range can be read without the rest."""
-    return tuple(
-        zlib.compress(blob[at : at + PIECE_BYTES], 1) for at in range(0, len(blob), PIECE_BYTES)
-    )
-
-
 def _hash(draft: Draft, normal: content.Normal) -> bytes:
     """Of what the log would keep, so that the hash tells nothing of what is left out."""
     said = asdict(draft) | {"idempotency_key": None, "content": normal.content}
     said["blob"] = hashlib.sha256(normal.blob).hexdigest() if normal.blob is not None else None
-    return hashlib.sha256(to_json(_sorted(said))).digest()
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+    return ids.digest(said)
 
 
 async def _known(
@@ -263,7 +243,7 @@ def _retried(known: dict[str, tuple[bytes | None, Recorded]], write: Write) -> R
             f"idempotency_key {write.idempotency_key!r} was used for another body; use a new key",
             field="idempotency_key",
         )
-    return answer
+    return replace(answer, redacted=write.redacted)
 
 
 def _answer(write: Write) -> Recorded:
@@ -271,23 +251,5 @@ def _answer(write: Write) -> Recorded:
         event_id=write.event.event_id,
         chunk_ids=tuple(piece.chunk_id for piece in write.chunks),
         created_at=write.event.recorded_at,
-    )
-
-
-def _event_row(write: Write) -> tuple[Any, ...]:
-    event = write.event
-    return (
-        *(event.tenant_id, event.event_id, event.position, event.ts, event.recorded_at),
-        *(event.session_id, event.user_id, event.agent_id, event.channel, event.actor.type),
-        *(event.actor.id, event.kind, event.sensitivity, event.tags, event.content, event.refs),
-        *(write.idempotency_key, write.request_hash),
-    )
-
-
-def _chunk_row(event: Event, piece: Chunk) -> tuple[Any, ...]:
-    return (
-        *(event.tenant_id, piece.chunk_id, event.event_id, event.position, piece.ordinal),
-        *(event.ts, event.session_id, event.user_id, event.agent_id, event.channel),
-        *(event.sensitivity, event.actor.type, event.actor.id, event.kind, event.tags),
-        *(piece.token_est, IMPORTANCE.get(event.kind, OTHER_IMPORTANCE), piece.text),
+        redacted=write.redacted,
     )

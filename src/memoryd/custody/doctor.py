@@ -8,8 +8,11 @@ from pathlib import Path
 import asyncpg
 
 from memoryd import __version__, daemon
-from memoryd.core import db, errors, migrate, tokens
+from memoryd.core import db, errors, tokens
 from memoryd.core.config import Settings
+from memoryd.custody import migrate
+from memoryd.seal import keys as tenant_keys
+from memoryd.seal import master
 
 LEAST_FREE = 1024**3  # bytes of disk; a log that cannot grow loses what happens next
 
@@ -24,7 +27,7 @@ class Check:
 
 async def examine(settings: Settings, say: daemon.Say) -> list[Check]:
     """All checks, in the order in which they build on each other."""
-    checks = [_versions(), _vocabulary()]
+    checks = [_versions(), _vocabulary(), _key_file(settings.home)]
     try:
         async with daemon.postgres(settings, say) as (target, server):
             checks.append(_disk(server.data if server else settings.home))
@@ -44,6 +47,17 @@ def _vocabulary() -> Check:
     found = tokens.count("hello world")
     return Check(
         "tokens", found == 2, "o200k_base counts", "reinstall memoryd: its data is damaged"
+    )
+
+
+def _key_file(home: Path) -> Check:
+    file = home / master.FILE
+    loose = master.readable_by_others(home)
+    return Check(
+        "master key",
+        not loose,
+        f"others may read {file}" if loose else "for its owner alone, where it is a file",
+        f"run: chmod 600 {file}; if somebody may have read it: memoryd seal rewrap",
     )
 
 
@@ -91,7 +105,20 @@ async def _examine(conn: asyncpg.Connection, target: db.Target) -> list[Check]:
             "run: memoryd migrate",
         ),
     ]
+    if found == migrate.latest():
+        checks.append(await _sealing(conn))
     return checks + (await _schema(conn) if found else [])
+
+
+async def _sealing(conn: asyncpg.Connection) -> Check:
+    state = await tenant_keys.state(conn)
+    said = {
+        "unused": "nothing is sealed yet",
+        "open": "the master key opens what is `high`",
+        "missing": "the master key is not here",
+        "wrong": "the master key is another one than this database was used with",
+    }
+    return Check("sealing", state not in tenant_keys.DO, said[state], tenant_keys.DO.get(state, ""))
 
 
 async def _schema(conn: asyncpg.Connection) -> list[Check]:

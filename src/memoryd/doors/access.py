@@ -5,9 +5,11 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from memoryd.core import errors, keys
+from memoryd.core import errors
 from memoryd.core.model import Caller, Channel, Name, Reader
+from memoryd.custody import audit, keys
 from memoryd.daemon import Daemon
+from memoryd.memories import model
 
 bearer = HTTPBearer(auto_error=False, description="A key from `memoryd keys create`.")
 
@@ -54,6 +56,12 @@ async def writer_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     return caller
 
 
+async def admin_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
+    if caller.role != "admin":
+        raise errors.Forbidden("this takes a key with the role `admin`")
+    return caller
+
+
 async def reader_of(
     caller: Annotated[Caller, Depends(caller_of)],
     tenant_id: Annotated[Name | None, Query(description="Must be the key's own.")] = None,
@@ -80,12 +88,21 @@ def reader_for(
             raise errors.Forbidden(f"this key is pinned to another {name}", field=name)
         asked[name] = given or pinned
     known: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    return Reader(**known)
+    if known.get("user_id", "").startswith(model.agent_owner("")):
+        raise errors.Forbidden(
+            "users whose names begin with `agent:` are the agents themselves; ask at "
+            "/api/v1/agents/{agent_id}/memories",
+            field="user_id",
+        )
+    reader = Reader(**known)
+    audit.tell(reader=reader)
+    return reader
 
 
 DaemonOf = Annotated[Daemon, Depends(daemon_of)]
 WriterOf = Annotated[Caller, Depends(writer_of)]
 ReaderOf = Annotated[Reader, Depends(reader_of)]
+AdminOf = Annotated[Caller, Depends(admin_of)]
 CallerOf = Annotated[Caller, Depends(caller_of)]
 
 

@@ -7,10 +7,35 @@ from fastapi import FastAPI, Request, Response
 from pydantic import Field, TypeAdapter
 
 from memoryd import __version__
-from memoryd.core import db, errors, migrate
+from memoryd.core import db, errors
+from memoryd.custody import migrate
 from memoryd.daemon import Daemon
-from memoryd.doors import access, api, artifacts, http, search, web
+from memoryd.doors import (
+    acb,
+    access,
+    agents,
+    api,
+    artifacts,
+    audit,
+    care,
+    commands,
+    decisions,
+    erasures,
+    handoffs,
+    http,
+    memory,
+    prompt,
+    search,
+    summaries,
+    tasks,
+    tools,
+    users,
+    views,
+    web,
+    whiteboards,
+)
 from memoryd.doors.access import DaemonOf
+from memoryd.seal import keys as tenant_keys
 
 DESCRIPTION = """
 Memory for AI agents: an append-only log of what happened, on PostgreSQL.
@@ -36,6 +61,10 @@ class Readiness:
         int | None, Field(description="Chunks that words alone find; vectors are on their way.")
     ] = None
     detail: Annotated[str | None, Field(description="What is missing, when not ready.")] = None
+    sealing: Annotated[
+        tenant_keys.State | None,
+        Field(description="Of what is `high`: `missing` and `wrong` speak of the master key."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +82,7 @@ class Problem:
 def build(daemon: Daemon) -> http.Gate:
     app = document()
     app.state.daemon = daemon
-    return http.Gate(app, daemon.settings)
+    return http.Gate(app, daemon.settings, daemon.audit)
 
 
 def document() -> FastAPI:
@@ -71,6 +100,22 @@ def document() -> FastAPI:
     app.include_router(api.router)
     app.include_router(artifacts.router)
     app.include_router(search.router)
+    app.include_router(acb.router)
+    app.include_router(handoffs.router)
+    app.include_router(decisions.router)
+    app.include_router(tasks.router)
+    app.include_router(views.router)
+    app.include_router(memory.router)
+    app.include_router(prompt.router)
+    app.include_router(tools.router)
+    app.include_router(commands.router)
+    app.include_router(care.router)
+    app.include_router(users.router)
+    app.include_router(agents.router)
+    app.include_router(whiteboards.router)
+    app.include_router(summaries.router)
+    app.include_router(erasures.router)
+    app.include_router(audit.router)
     app.add_api_route("/healthz", healthz, tags=["probes"])
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)
@@ -94,6 +139,7 @@ async def readyz(daemon: DaemonOf, request: Request, response: Response) -> Read
             read_only = await conn.fetchval(db.query("db.read_only"))
             number = conn.get_server_version()
             server = f"{number.major}.{number.micro}"
+            sealing = await tenant_keys.state(conn) if found == migrate.latest() else None
     except db.CONNECTION_LOST as error:
         response.status_code = 503
         return Readiness("unavailable", __version__, detail=f"PostgreSQL: {type(error).__name__}")
@@ -106,7 +152,7 @@ async def readyz(daemon: DaemonOf, request: Request, response: Response) -> Read
         detail = "PostgreSQL is read-only: it takes no writes"
         return Readiness("unavailable", __version__, server, found, detail=detail)
     pending = await daemon.worker.pending(await _tenant(request))
-    return Readiness("ready", __version__, server, found, pending)
+    return Readiness("ready", __version__, server, found, pending, sealing=sealing)
 
 
 async def _tenant(request: Request) -> str:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from memoryd.core import db, errors, ids, read
-from memoryd.core.model import Actor, ActorType, Channel, Draft, Moment, Name, Sensitivity
+from memoryd.core.model import Actor, ActorType, Channel, Draft, Moment, Name, Redacted, Sensitivity
 from memoryd.doors import api, http
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
@@ -67,6 +67,7 @@ class Uploaded:
     event_id: str
     chunk_ids: tuple[str, ...]
     created_at: datetime
+    redacted: Redacted = ()
 
 
 @router.post(
@@ -89,9 +90,9 @@ async def upload(
         limit = daemon.settings.max_artifact_bytes
         body = await _receive(request, limit)
         (write,) = await api.prepare(caller, [draft], body)
-        (answer,) = await daemon.group.commit(caller.tenant_id, [write])
+        (answer,) = await api.commit(daemon, caller, [write])
     made = ids.same("art", answer.event_id) if write.artifact else None
-    return Uploaded(made, answer.event_id, answer.chunk_ids, answer.created_at)
+    return Uploaded(made, **vars(answer))
 
 
 async def _receive(request: Request, limit: int) -> bytes:

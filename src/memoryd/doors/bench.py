@@ -1,16 +1,11 @@
-"""`memoryd bench locomo` and `memoryd bench beam`: how well search finds known evidence.
+"""`memoryd bench locomo` and `memoryd bench beam`: how well search finds known evidence, or how
+much of it a bundle holds.
 
 They go in by the front door: conversations are recorded and questions asked over HTTP, on a
 throw-away daemon unless a URL says otherwise.
 """
 
 import asyncio
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -22,7 +17,7 @@ import httpx
 
 from memoryd.core import errors, tokens
 from memoryd.core.config import Settings
-from memoryd.doors import bench_data, bench_score, reach
+from memoryd.doors import bench_bundle, bench_data, bench_score, reach, throwaway
 from memoryd.doors.bench_data import Conversation, Turn
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
@@ -30,16 +25,13 @@ BATCH = 100  # events a request
 RESULTS = 200  # a question: 100 turns of LoCoMo are some 3,800 tokens, and 4,000 are measured
 POLL_SECONDS = 2
 STALLED_SECONDS = 120  # without one vector more
-START_SECONDS = 120
-# Where a throw-away daemon keeps and shows itself is not for the environment to say.
-NOT_INHERITED = {f"MEMORYD_{name}" for name in ("DATABASE_URL", "URL", "KEY", "HOST", "PORT")}
 
 Command = Callable[..., None]
 
 
 @main.group()
 def bench() -> None:
-    """Measure how well search finds known evidence."""
+    """Measure how well search finds known evidence, or how much of it a bundle holds."""
 
 
 def _options(command: Command) -> Command:
@@ -48,6 +40,13 @@ def _options(command: Command) -> Command:
         click.option("--url", help="A running daemon (MEMORYD_URL); default: a throw-away one."),
         click.option("--limit-conversations", type=click.IntRange(1), help="Only the first few."),
         click.option("--no-wait", is_flag=True, help="Ask before all vectors are computed."),
+        click.option(
+            "--bundle",
+            type=click.IntRange(1),
+            metavar="TOKENS",
+            help="Build bundles of so many tokens instead, and see what evidence they hold.",
+        ),
+        click.option("--intent", default="default", help="Of the bundles: weights by name."),
         json_option,
     ):
         command = option(command)
@@ -79,18 +78,20 @@ def _bench(
     url: str | None,
     limit_conversations: int | None,
     no_wait: bool,
+    bundle: int | None,
+    intent: str,
     as_json: bool,
 ) -> None:
     chosen = conversations[:limit_conversations]
     if not any(conversation.questions for conversation in chosen):
         raise errors.Invalid("no question there names a turn that exists: nothing to measure")
-    found = run(_measure(chosen, settings(url=url), wait=not no_wait))
-    shown = bench_score.report(found)
+    put = ask if bundle is None else bench_bundle.asking(bundle, intent)
+    shown = bench_score.report(run(_measure(chosen, settings(url=url), put, wait=not no_wait)))
     show(shown, as_json, lambda: bench_score.table(shown))
 
 
 async def _measure(
-    conversations: Sequence[Conversation], chosen: Settings, wait: bool
+    conversations: Sequence[Conversation], chosen: Settings, put: bench_bundle.Ask, wait: bool
 ) -> list[bench_score.Measured]:
     async with _daemon(chosen) as at, reach.client(at, say) as client:
         said = {}
@@ -102,7 +103,7 @@ async def _measure(
         found: list[bench_score.Measured] = []
         for conversation in conversations:
             say(f"asking {len(conversation.questions)} questions about {conversation.name}")
-            found += await ask(client, conversation, said[conversation.name])
+            found += await put(client, conversation, said[conversation.name])
         return found
 
 
@@ -191,47 +192,7 @@ async def _daemon(chosen: Settings) -> AsyncIterator[Settings]:
     if chosen.url:
         yield chosen
         return
-    room = _room()
-    process, url = _serve(room)
-    try:
-        await _ready(process, url, room)
-        yield Settings(url=url)
-    finally:
-        process.terminate()
-        await asyncio.to_thread(process.wait)
-        shutil.rmtree(room)
-
-
-def _room() -> Path:
-    """A folder that PostgreSQL can reach: it does not run as root, even where we do."""
-    room = Path(tempfile.mkdtemp(prefix="memoryd-bench-"))
-    room.chmod(0o711)
-    return room
-
-
-def _serve(room: Path) -> tuple["subprocess.Popen[bytes]", str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-    with (room / "log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603  # ourselves
-            [sys.executable, "-m", "memoryd", "serve", "--port", str(port)],
-            env={**kept, "MEMORYD_HOME": str(room / "home")},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    return process, f"http://127.0.0.1:{port}"
-
-
-async def _ready(process: "subprocess.Popen[bytes]", url: str, room: Path) -> None:
-    say(f"starting a daemon in {room}")
-    deadline = time.monotonic() + START_SECONDS
-    async with httpx.AsyncClient(base_url=url) as client:
-        while process.poll() is None and time.monotonic() < deadline:
-            try:
-                if (await client.get("/readyz")).is_success:
-                    return
-            except httpx.TransportError:
-                await asyncio.sleep(0.1)
-    raise errors.Unavailable(f"the daemon did not start:\n{(room / 'log').read_text()[-2_000:]}")
+    with throwaway.room("memoryd-bench-") as room:
+        say(f"starting a daemon in {room}")
+        with throwaway.daemon(room / "home", room / "log") as url:
+            yield Settings(url=url)

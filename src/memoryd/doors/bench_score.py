@@ -25,17 +25,21 @@ class Measured:
     category: str
     milliseconds: float
     measures: dict[str, float]
+    tokens: int | None = None  # of a bundle
 
 
 @dataclass(frozen=True)
 class Report:
-    """Means over questions, all and by category, and the latency of a search."""
+    """Means over questions, all and by category, and what an answer took."""
 
     questions: int
     means: dict[str, float]
+    standard_errors: dict[str, float]
     categories: dict[str, dict[str, float]]
+    mean_ms: float
     p50_ms: float
     p95_ms: float
+    tokens: dict[str, float] | None = None
 
 
 def measures(gold: frozenset[str], lines: Sequence[Line]) -> dict[str, float]:
@@ -59,24 +63,35 @@ def measures(gold: frozenset[str], lines: Sequence[Line]) -> dict[str, float]:
 def report(found: Sequence[Measured]) -> Report:
     """The means of at least one question."""
     times = sorted(one.milliseconds for one in found)
+    used = sorted(one.tokens for one in found if one.tokens is not None)
     groups = {one.category: [] for one in found}  # type: dict[str, list[Measured]]
     for one in found:
         groups[one.category].append(one)
     return Report(
         questions=len(found),
         means=_means(found),
+        standard_errors=_standard_errors(found),
         categories={
             name: {"questions": len(group), **_means(group)}
             for name, group in sorted(groups.items())
         },
+        mean_ms=sum(times) / len(times),
         p50_ms=_percentile(times, 50),
         p95_ms=_percentile(times, 95),
+        tokens={
+            "mean": sum(used) / len(used),
+            "p50": _percentile(used, 50),
+            "p95": _percentile(used, 95),
+        }
+        if used
+        else None,
     )
 
 
 def table(shown: Report) -> str:
     """The report for a person."""
     names = list(shown.means)
+    error = [f"{shown.standard_errors[name]:.3f}" for name in names]
     rows = [["", "questions", *names]]
     rows += [
         [label, f"{count:,.0f}", *(f"{means[name]:.3f}" for name in names)]
@@ -85,6 +100,7 @@ def table(shown: Report) -> str:
             ("all", shown.questions, shown.means),
         ]
     ]
+    rows.append(["standard error", "", *error])
     first = max(len(row[0]) for row in rows)
     widths = [max(len(cell), 5) for cell in rows[0][1:]]
     lines = [
@@ -96,7 +112,11 @@ def table(shown: Report) -> str:
         )
         for row in rows
     ]
-    return "\n".join([*lines, f"\nsearch p50 {shown.p50_ms:.1f} ms, p95 {shown.p95_ms:.1f} ms"])
+    said = f"mean {shown.mean_ms:.1f} ms, p50 {shown.p50_ms:.1f} ms, p95 {shown.p95_ms:.1f} ms"
+    if shown.tokens is None:
+        return "\n".join([*lines, "", f"search {said}"])
+    used = ", ".join(f"{name} {count:,.0f}" for name, count in shown.tokens.items())
+    return "\n".join([*lines, "", f"tokens {used}", f"bundle {said}"])
 
 
 def _share(gold: frozenset[str], ranked: Sequence[str]) -> float:
@@ -127,6 +147,15 @@ def _means(found: Sequence[Measured]) -> dict[str, float]:
     return {
         name: sum(one.measures[name] for one in found) / len(found) for name in found[0].measures
     }
+
+
+def _standard_errors(found: Sequence[Measured]) -> dict[str, float]:
+    """Of the means, as if questions were drawn at random; 0 for a single one."""
+    means, count = _means(found), len(found)
+    squares = {
+        name: sum((one.measures[name] - mean) ** 2 for one in found) for name, mean in means.items()
+    }
+    return {name: math.sqrt(total / max(count - 1, 1) / count) for name, total in squares.items()}
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float:

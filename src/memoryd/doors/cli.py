@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, is_dataclass, replace
 from typing import Any, NoReturn, TypeVar
@@ -23,6 +24,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 class Refusing(click.Group):
     """Turns what memoryd refuses into one clear line and exit code 1."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if any("\udc80" <= letter <= "\udcff" for one in args for letter in one):
+            fail("an argument is not text in UTF-8; check the terminal's encoding")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -41,6 +47,10 @@ def main() -> None:
     memoryd record "we ship on Friday" record a message
     memoryd events                     see what is recorded
     memoryd search "when do we ship?"  find it again
+    memoryd view edit rules.project    say what every call must know
+    memoryd memory list                see what is remembered of you
+    memoryd bundle "when do we ship?"  what a model would be given
+    memoryd demo                       see all of it in a minute, on sample data
     """
 
 
@@ -81,6 +91,29 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def clipped(text: str, room: int) -> str:
+    """`text` as far as it fits into `room` columns of a terminal, with the cut shown.
+
+    >>> clipped("We ship on Friday.", 10), clipped("船は金曜日に", 10)
+    ('We ship o…', '船は金曜…')
+    """
+    if sum(map(_columns, text)) <= room:
+        return text
+    kept, used = "", 1  # for the sign of the cut
+    for letter in text:
+        used += _columns(letter)
+        if used > room:
+            break
+        kept += letter
+    return f"{kept}…"
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me"):  # drawn over the letter before
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
 def progress_bar(what: str) -> Callable[[str, int, int], None]:
     """Draws how far a long work is, on standard error."""
 
@@ -98,11 +131,45 @@ def _plain(value: Any) -> Any:
 
 from memoryd.doors import (  # noqa: E402  # they add their commands
     bench,
+    cli_access,
     cli_admin,
+    cli_bundle,
+    cli_care,
+    cli_command,
+    cli_demo,
     cli_embed,
+    cli_erase,
+    cli_export,
+    cli_import,
+    cli_ledger,
     cli_log,
+    cli_memory,
+    cli_prompt,
+    cli_seal,
     cli_search,
     cli_serve,
+    cli_view,
 )
 
-__all__ = ["bench", "cli_admin", "cli_embed", "cli_log", "cli_search", "cli_serve", "main"]
+__all__ = [
+    "bench",
+    "cli_access",
+    "cli_admin",
+    "cli_bundle",
+    "cli_care",
+    "cli_command",
+    "cli_demo",
+    "cli_embed",
+    "cli_erase",
+    "cli_export",
+    "cli_import",
+    "cli_ledger",
+    "cli_log",
+    "cli_memory",
+    "cli_prompt",
+    "cli_seal",
+    "cli_search",
+    "cli_serve",
+    "cli_view",
+    "main",
+]

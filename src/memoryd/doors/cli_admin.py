@@ -1,31 +1,54 @@
 """`memoryd doctor`, `migrate`, `rebuild` and `keys`: for whoever runs the daemon."""
 
+import asyncio
 import secrets
+import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import click
+import httpx
 
 from memoryd import daemon
 from memoryd.core import db
-from memoryd.core import keys as core_keys
-from memoryd.core import migrate as core_migrate
-from memoryd.core import rebuild as core_rebuild
 from memoryd.core.config import Settings
 from memoryd.core.model import Key
 from memoryd.custody import doctor as examination
+from memoryd.custody import isolation as self_test
+from memoryd.custody import keys as core_keys
+from memoryd.custody import migrate as core_migrate
+from memoryd.custody import rebuild as core_rebuild
+from memoryd.custody.isolation_sql import Attempt
+from memoryd.doors import reach
 from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
 
 
 @main.command()
+@click.option(
+    "--isolation",
+    is_flag=True,
+    help="Try to cross between two throw-away tenants, through every route and in SQL.",
+)
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(isolation: bool, as_json: bool) -> None:
     """Check the server, the schema, row security, disk and versions.
+
+    With --isolation, make two tenants, try every way from one to the other through the running
+    daemon (or one in this process) and in SQL as its role, say how each went, and remove them.
 
     \b
     Example: memoryd doctor
+    Example: memoryd doctor --isolation
     """
+    if isolation:
+        attempts = run(_isolation(settings()))
+        show(attempts, as_json, lambda: "\n".join(map(_outcome, attempts)))
+        if not all(attempt.ok for attempt in attempts):
+            raise SystemExit(1)
+        return
     checks = run(examination.examine(settings(), say))
     show(
         checks,
@@ -38,6 +61,34 @@ def doctor(as_json: bool) -> None:
     )
     if not all(check.ok for check in checks):
         raise SystemExit(1)
+
+
+def _outcome(attempt: Attempt) -> str:
+    return f"{'ok  ' if attempt.ok else 'LEAK'}  {attempt.name:<52} {attempt.detail}"
+
+
+async def _isolation(chosen: Settings) -> list[Attempt]:
+    """Stopped by a signal, it removes what it made before it ends."""
+    task = asyncio.current_task()
+    assert task is not None
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    async with daemon.postgres(chosen, say) as (target, _):
+        await daemon.bring_up_to_date(target, say)
+        async with reach.client(await _served(chosen), say) as client:
+            return await self_test.examine(target, client, daemon.now())
+
+
+async def _served(chosen: Settings) -> Settings:
+    """With the address of the daemon that runs, if one answers where it should."""
+    url = chosen.url or f"http://{chosen.host}:{chosen.port}"
+    async with httpx.AsyncClient(timeout=2, verify=False) as client:  # noqa: S501  # a probe
+        try:
+            alive = (await client.get(f"{url}/healthz")).is_success
+        except httpx.TransportError:
+            alive = False
+    say(f"through the daemon at {url}" if alive else f"no daemon at {url}: through one in here")
+    return replace(chosen, key="", url=url if alive else "")
 
 
 @main.command()

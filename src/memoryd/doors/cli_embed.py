@@ -1,16 +1,15 @@
 """`memoryd embed`: which model makes the vectors."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from memoryd import daemon
+from memoryd import embed as models
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
-from memoryd.search import embed as models
 from memoryd.search import encoders
 
 
@@ -31,10 +30,11 @@ def switch_model(folder: Path, as_json: bool) -> None:
     \b
     Example: memoryd embed switch /srv/models/my-minilm
     """
+    encoder = models.Encoder(folder.resolve())
     try:
-        encoder = models.Encoder(folder.resolve())
-    except (OSError, KeyError, json.JSONDecodeError) as error:
-        raise errors.Invalid(f"{folder} holds no model that can be used: {error}") from error
+        encoder.load()
+    except models.Unusable as error:
+        raise errors.Invalid(str(error)) from error
     run(_switch(settings(), encoder))
     shown = {"model": encoder.name, "folder": str(encoder.folder)}
     show(shown, as_json, lambda: f"{encoder.name} is in use; running daemons follow in seconds")
@@ -56,7 +56,8 @@ def model_status(as_json: bool) -> None:
     Example: memoryd embed status
     """
     found = run(_current(settings()))
-    show(found, as_json, lambda: f"{found['model']}  ({found['folder']})")
+    trouble = f"\n({found['trouble']})" if found["trouble"] else ""
+    show(found, as_json, lambda: f"{found['model']}  ({found['folder']}){trouble}")
 
 
 async def _current(chosen: Settings) -> dict[str, Any]:
@@ -68,4 +69,5 @@ async def _current(chosen: Settings) -> dict[str, Any]:
             await used.look(conn)
         finally:
             await conn.close()
-        return {"model": used.current.name, "folder": str(used.current.folder)}
+        shown = {"model": used.current.name, "folder": str(used.current.folder)}
+        return {**shown, "trouble": used.trouble}

@@ -47,7 +47,11 @@ def record(text: str, session: str, actor: str, as_json: bool, **more: Any) -> N
         "idempotency_key": more["idempotency_key"],
     }
     answer = run(_record(settings(), draft))
-    show(answer, as_json, lambda: f"{answer['event_id']}  ({len(answer['chunk_ids'])} chunks)")
+    chunks = len(answer["chunk_ids"])
+    counted = f"{chunks} chunk{'s' * (chunks != 1)}"
+    if found := answer.get("redacted"):
+        counted += f"; redacted: {', '.join(found)}"
+    show(answer, as_json, lambda: f"{answer['event_id']}  ({counted})")
 
 
 async def _record(chosen: Settings, draft: dict[str, Any]) -> dict[str, Any]:

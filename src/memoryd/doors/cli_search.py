@@ -7,7 +7,7 @@ import click
 
 from memoryd.core.config import Settings
 from memoryd.doors import reach
-from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import clipped, json_option, main, printable, run, say, settings, show
 
 BAR = 20  # characters of the longest bar
 FINAL = ("semantic", "recency", "importance")
@@ -72,10 +72,8 @@ def _result(found: dict[str, Any]) -> list[str]:
     width = shutil.get_terminal_size().columns
     head = f"{found['score']:.3f}  {found['ts'][:16].replace('T', ' ')}  {found['session_id']:<12} "
     text = f"{found['actor_id']}: {' '.join(found['text'].split())}"
-    room = max(width - len(head), 30)
-    line = head + (text if len(text) <= room else text[: room - 1] + "…")
     # A terminal obeys control characters, and the text is anybody's.
-    line = printable(line)
+    line = printable(head) + clipped(printable(text), max(width - len(head), 30))
     return [line, *(_bar(*part) for part in sorted((found["parts"] or {}).items(), key=_order))]
 
 

@@ -1,6 +1,7 @@
 """`memoryd serve` and `memoryd status`."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -60,6 +61,7 @@ async def _serve(chosen: Settings, background: bool) -> None:
             # that follows must not be cut short then.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
+            gc.freeze()  # what is loaded now stays; a full collection would walk it for 25 ms
             announce = asyncio.create_task(_announce(server, listening))
             await server.serve(sockets=[listening])
             announce.cancel()

@@ -7,7 +7,6 @@ ever logged.
 import ipaddress
 import logging
 import time
-import traceback
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,10 +20,12 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoryd.core import db, errors
+from memoryd.core import db, errors, ids
 from memoryd.core.config import Settings
 from memoryd.core.model import MAX_BATCH, MAX_JSON_BYTES, MAX_NAMES
-from memoryd.doors import access
+from memoryd.custody import audit
+from memoryd.daemon import entropy, now
+from memoryd.doors import access, logs
 
 log = logging.getLogger("memoryd.http")
 
@@ -103,7 +104,7 @@ def check_width(body: Any) -> None:
             raise errors.Invalid(
                 "it has too many fields", field="body", limit=f"{MAX_FIELDS} fields"
             )
-        for name in ("tags", "refs"):
+        for name in ("tags", "refs", "cites"):
             given = one.get(name) if isinstance(one, dict) else None
             if isinstance(given, list) and len(given) > MAX_NAMES:
                 raise errors.Invalid(
@@ -162,6 +163,8 @@ def add_problem_handlers(app: FastAPI) -> None:
 
 def refusal(error: errors.MemorydError) -> Response:
     headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}.get(error.status)
+    if isinstance(error, errors.Closed):
+        headers = None  # a retry helps when somebody has brought the key
     return problem(
         error.status, error.title, error.detail, headers, field=error.field, limit=error.limit
     )
@@ -198,8 +201,9 @@ class Gate:
     both carry a name that is not ours.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, recorder: audit.Recorder) -> None:
         self._app = app
+        self._audit = recorder
         self._names = {"localhost", *settings.allowed_hosts.lower().replace(" ", "").split(",")}
         self._names.discard("")
         self._loopback = settings.loopback
@@ -208,7 +212,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, note = time.perf_counter(), 500, audit.begin()
 
         async def watched(message: Message) -> None:
             nonlocal status
@@ -219,7 +223,7 @@ class Gate:
         try:
             await self._serve(scope, receive, watched)
         except Exception as error:  # noqa: BLE001  # the client has its answer; here is the log's
-            log.error("request.failed", extra=_whereabouts(error))  # noqa: TRY400
+            log.error("request.failed", extra=logs.whereabouts(error))  # noqa: TRY400
         finally:
             spent = round((time.perf_counter() - started) * 1000, 1)
             facts = {
@@ -229,6 +233,18 @@ class Gate:
                 "ms": spent,
             }
             log.info("request", extra=facts)
+            self._keep(scope, note, status)
+
+    def _keep(self, scope: Scope, note: audit.Note, status: int) -> None:
+        """Who asked for what; a stranger's request is in the log alone."""
+        caller, at = scope.get("state", {}).get("caller"), now()
+        if caller is not None and scope["path"].startswith("/api/"):
+            access_id = ids.new("acc", at, entropy())
+            said = scope.get("path_params", {}).items()
+            ref = next((str(value) for name, value in said if name.endswith("_id")), None)
+            facts = {"method": scope["method"], "route": _route(scope), "status": status}
+            kept = audit.access(note, caller, access_id=access_id, at=at, ref=ref, **facts)
+            self._audit.add(caller.tenant_id, kept)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {
@@ -270,13 +286,6 @@ def _name(netloc: str) -> str:
         return urlsplit(f"//{netloc}").hostname or ""
     except ValueError:
         return ""
-
-
-def _whereabouts(error: Exception) -> dict[str, Any]:
-    """Where it happened, without its message: that may quote what a user wrote."""
-    frames = traceback.extract_tb(error.__traceback__)[-10:]
-    at = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"error": type(error).__name__, "at": at}
 
 
 def _route(scope: Scope) -> str:

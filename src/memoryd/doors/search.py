@@ -16,7 +16,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from memoryd.core import context
 from memoryd.core.model import ActorType, Channel, Moment, Name
+from memoryd.custody import audit
 from memoryd.daemon import now
 from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
@@ -26,10 +28,14 @@ router = APIRouter(prefix="/api/v1", tags=["search"], route_class=http.JsonRoute
 
 MAX_QUERY = 20_000  # characters; the model reads some 1,000, the index 64 words
 SHOWN = (
-    *("chunk_id", "event_id", "session_id", "ts", "kind", "actor_type", "actor_id", "tags"),
-    *("token_est", "text"),
+    *("chunk_id", "event_id", "session_id", "ts", "kind", "actor_type", "actor_id", "trust"),
+    *("tags", "token_est", "text"),
 )
-Weight = Annotated[float, Field(ge=0, le=10)]
+# -0.0 becomes 0.0, as the database would make of it: a replay repeats the weights.
+Weight = Annotated[float, Field(ge=0, le=10), AfterValidator(lambda given: given + 0.0)]
+Question = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_QUERY, pattern=r"^[^\x00]+$")
+]
 
 
 def _on_the_calendar(given: datetime) -> datetime:
@@ -52,9 +58,24 @@ def _one_refusal(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
         ) from error
 
 
+AsOf = Annotated[
+    Annotated[int, Field(ge=0, lt=2**62, strict=True)] | Instant | None,
+    WrapValidator(_one_refusal),
+    Field(description="A log position or a recording time: what was known then."),
+]
+# In an address everything is text: there, a number is one by its digits.
+AsOfQuery = Annotated[
+    Annotated[int, Field(ge=0, lt=2**62)] | Instant | None,
+    WrapValidator(_one_refusal),
+    Field(description="A log position or a recording time: what was known then."),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FiltersAsked:
-    """What is omitted does not restrict. Filters only remove: they change no score."""
+    """What is omitted does not restrict. Filters only remove candidates: no part of a score that
+    words and vectors give changes, but the last step compares what is left (docs/search.md).
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -82,17 +103,13 @@ class Scoring:
 class SearchAsked:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    query: Annotated[
-        str, StringConstraints(min_length=1, max_length=MAX_QUERY, pattern=r"^[^\x00]+$")
-    ]
-    limit: Annotated[int, Field(ge=1, le=200)] = 10
+    query: Question
+    limit: Annotated[int, Field(ge=1, le=200, strict=True)] = 10
     filters: FiltersAsked = field(default_factory=FiltersAsked)
-    as_of: Annotated[
-        Annotated[int, Field(ge=0, lt=2**62)] | Instant | None,
-        WrapValidator(_one_refusal),
-        Field(description="A log position or a recording time: search what was known then."),
-    ] = None
-    explain: Annotated[bool, Field(description="Return every part of each score.")] = False
+    as_of: AsOf = None
+    explain: Annotated[bool, Field(strict=True, description="Return every part of each score.")] = (
+        False
+    )
     intent: Annotated[
         Literal["default", "recall", "recent", "decide"],
         Field(description="Names the weights of semantic, recency and importance."),
@@ -103,7 +120,9 @@ class SearchAsked:
     channel: Annotated[Channel | None, Field(description="Where it will be shown.")] = None
     user_id: Annotated[Name | None, Field(description="Who will see it.")] = None
     agent_id: Annotated[Name | None, Field(description="Which agent asks.")] = None
-    session_id: Annotated[Name | None, Field(description="In which conversation.")] = None
+    session_id: Annotated[
+        Name | None, Field(description="For whom; `filters.session_id` restricts.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +134,13 @@ class Result:
     kind: str
     actor_type: ActorType
     actor_id: str
+    trust: Annotated[
+        ActorType,
+        Field(
+            description="Who it comes from: a tool's output from a tool, whoever recorded it; a "
+            "summary from the least trusted of all that it cites."
+        ),
+    ]
     tags: list[str]
     token_est: int
     text: str
@@ -148,8 +174,9 @@ async def search(asked: SearchAsked, daemon: DaemonOf, caller: CallerOf) -> Sear
         limit=asked.limit,
         weights=weights,
     )
-    answer = await daemon.searcher.search(reader, wanted, asked.as_of)
+    answer = await context.search(daemon.pool, daemon.searcher, reader, wanted, asked.as_of)
     found = zip(answer.rows, answer.hits, strict=True)
+    audit.tell(items=len(answer.rows))
     return SearchAnswer(
         results=[_result(row, hit, asked.explain) for row, hit in found],
         pending_vectors=answer.pending_vectors,
@@ -161,5 +188,4 @@ async def search(asked: SearchAsked, daemon: DaemonOf, caller: CallerOf) -> Sear
 
 def _result(row: Any, hit: retrieve.Hit, explain: bool) -> Result:
     shown = {name: row[name] for name in SHOWN}
-    parts = {name: round(part, 6) for name, part in hit.parts.items()} if explain else None
-    return Result(**shown, score=round(hit.score, 6), parts=parts)
+    return Result(**shown, score=round(hit.score, 6), parts=hit.parts if explain else None)

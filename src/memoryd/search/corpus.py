@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from memoryd.core import db
 from memoryd.core.model import CHANNELS, SENSITIVITIES
 from memoryd.core.privacy import Sight
-from memoryd.search import index
+from memoryd.seal import keys as tenant_keys
+from memoryd.seal.vault import LEVEL, Keys
+from memoryd.search import index, words
 
-Ints = NDArray[Any]  # document numbers
+Ints = index.Ints
 Floats = NDArray[np.float64]
 Posting = tuple[NDArray[np.int32], NDArray[np.float32]]  # documents, term frequencies
 
@@ -61,6 +63,9 @@ class Corpus:
         self._postings_bytes = postings_bytes
         self.lock = asyncio.Lock()  # held from taking a snapshot until its words are read
         self._epoch: int | None = None
+        self._deletions = 0
+        self.dead: Ints = np.zeros(0, int)  # documents that were deleted, in order
+        self.stale = False
         self.names = index.Names()
         self.size = 0
         self._columns = {name: Grown(index.DOC[name]) for name in index.DOC.names or ()}
@@ -70,38 +75,56 @@ class Corpus:
         self._postings: OrderedDict[str, Posting] = OrderedDict()
         self._bytes = 0
         self._views: OrderedDict[Sight, View] = OrderedDict()
+        self._keys = Keys(tenant_id)
+        self._hide: words.Hide = None  # how they spell sealed words
 
     def column(self, name: str) -> NDArray[Any]:
         return self._columns[name].values
 
-    async def refresh(self, conn: db.Conn) -> None:
-        """Take in what was written since; `conn` is in a snapshot of the tenant."""
-        epoch, segments = await index.segments(conn, self.tenant_id)
-        if self._epoch not in (None, epoch):
+    async def refresh(self, conn: db.Conn, model: str = "") -> int:
+        """Take in what was written since; returns how many documents have a code of `model`.
+
+        `conn` is in a snapshot of the tenant.
+        """
+        [news] = await conn.fetch(db.query("index.news"), self.tenant_id, model)
+        if self._epoch not in (None, news["epoch"]):
+            self.stale = True
             raise Stale
-        self._epoch = epoch
-        flushed = sum(row["docs"] for row in segments)
-        if flushed > self._flushed:
-            await self._take_segments(conn, segments, flushed)
-        after = (self._position, 2**62)
-        rows = await conn.fetch(db.query("index.chunks_after"), self.tenant_id, *after)
-        if rows:
-            batch = index.analyse(rows, self.size, self.names)
+        self._epoch = news["epoch"]
+        if self._deletions != news["deletions"]:
+            dead = await conn.fetchval(db.query("index.tombstones"), self.tenant_id)
+            self.dead = np.array(dead, int)
+            self._deletions = news["deletions"]
+            self._views.clear()
+        if news["sealed"] and self._hide is None:
+            await self._learn(conn)
+        if self._flushed < news["flushed"]:
+            await self._take_segments(conn, news["flushed"])
+        if self._position < (news["position"] or 0):
+            after = (self.tenant_id, self._position, 2**62)
+            rows = await conn.fetch(db.query("index.chunks_after"), *after)
+            batch = await index.analyse(rows, self.size, self.names, self._keys)
             self._tail.append(batch)
             self._append(batch.docs)
+        return int(news["coded"])
 
-    async def _take_segments(self, conn: db.Conn, segments: Sequence[Any], flushed: int) -> None:
+    async def _learn(self, conn: db.Conn) -> None:
+        """How to spell sealed words; those taken in without are taken in again."""
+        closed, self._keys = self._keys.closed, await tenant_keys.load(conn, self.tenant_id)
+        self._hide = self._keys.hide
+        if closed and self._hide is not None:
+            self.stale = True
+            raise Stale
+
+    async def _take_segments(self, conn: db.Conn, flushed: int) -> None:
         if flushed > self.size:
-            start = max(row["first_doc"] for row in segments if row["first_doc"] <= self.size)
             known = len(self.names.listed)
             names = await conn.fetch(db.query("index.names"), self.tenant_id, known)
-            for row in names:
-                self.names.number(row["name"])
-            columns = await conn.fetch(db.query("index.columns"), self.tenant_id, start)
-            joined = np.frombuffer(b"".join(row["columns"] for row in columns), index.DOC)
-            self._append(joined[self.size - start :])
+            columns = await index.columns(conn, self.tenant_id, self.size)
+            self.names.extend(row["name"] for row in names)
+            self._append(columns)
         self._flushed = flushed
-        self._tail = [batch for batch in self._tail if _last_doc(batch) >= flushed]
+        self._tail = [batch for batch in self._tail if batch.end > flushed]
         self._postings.clear()
         self._bytes = 0
 
@@ -112,23 +135,44 @@ class Corpus:
         self.size += len(docs)
         self._position = int(docs["position"][-1])
 
+    def end(self, as_of: int | None) -> int:
+        """How many documents there are up to a log position, or in all; the last of them lives."""
+        positions = self.column("position")
+        size = self.size if as_of is None else int(np.searchsorted(positions, as_of, side="right"))
+        dead = self.dead[: np.searchsorted(self.dead, size)][::-1]
+        return size - int(np.count_nonzero(dead == size - 1 - np.arange(len(dead))))
+
+    def living(self, start: int, end: int) -> int:
+        """How many of the documents from `start` to `end` were not deleted."""
+        first, last = np.searchsorted(self.dead, (start, end))
+        return end - start - int(last - first)
+
+    def unsealed(self, start: int, end: int) -> int:
+        """How many of the living ones may have a vector."""
+        kept = self.column("sensitivity")[start:end] < SENSITIVITIES.index(LEVEL)
+        first, last = np.searchsorted(self.dead, (start, end))
+        kept[self.dead[first:last] - start] = False
+        return int(np.count_nonzero(kept))
+
     async def postings(self, conn: db.Conn, terms: Sequence[str]) -> list[Posting]:
         """One for each of `terms`, over segments and tail; empty for a term that nobody used."""
         flushed, tail = self._flushed, self._tail  # another search may move them while we wait
+        spelled = {term: words.spellings(term, self._hide) for term in terms}
         found = {term: self._postings[term] for term in terms if term in self._postings}
-        missing = [term for term in terms if term not in found]
         for term in found:
             self._postings.move_to_end(term)
-        if missing:
-            rows = await conn.fetch(db.query("index.postings"), self.tenant_id, missing)
-            blocks: dict[str, list[bytes]] = {term: [] for term in missing}
+        if missing := [term for term in terms if term not in found]:
+            asked = [spelling for term in missing for spelling in spelled[term]]
+            rows = await conn.fetch(db.query("index.postings"), self.tenant_id, asked)
+            blocks = dict.fromkeys(asked, b"")
             for row in rows:
-                blocks[row["term"]].append(row["block"])
-            for term, parts in blocks.items():
-                found[term] = _posting(np.frombuffer(b"".join(parts), index.POSTING))
+                blocks[row["term"]] += row["block"]
+            for term in missing:
+                parts = [np.frombuffer(blocks[one], index.POSTING) for one in spelled[term]]
+                found[term] = _posting(_merged(parts))
                 if self._flushed == flushed:
                     self._keep(term, found[term])
-        return [_joined(term, found[term], tail, flushed) for term in terms]
+        return [_joined(spelled[term], found[term], tail, flushed) for term in terms]
 
     def _keep(self, term: str, posting: Posting) -> None:
         if term in self._postings:  # another search was as fast
@@ -152,16 +196,22 @@ def _posting(block: index.Docs) -> Posting:
     return np.ascontiguousarray(block["doc"]), block["tf"].astype(np.float32)
 
 
-def _joined(term: str, posting: Posting, tail: list[index.Batch], flushed: int) -> Posting:
+def _merged(blocks: list[index.Docs]) -> index.Docs:
+    """Of a term's spellings one block, in order: a document has one of them."""
+    filled = [block for block in blocks if len(block)]
+    if len(filled) < 2:
+        return filled[0] if filled else np.zeros(0, index.POSTING)
+    joined = np.concatenate(filled)
+    return joined[np.argsort(joined["doc"], kind="stable")]
+
+
+def _joined(spelled: list[str], posting: Posting, tail: list[index.Batch], flushed: int) -> Posting:
     """A posting of the segments with what the tail has beyond them."""
-    blocks = (batch.postings[term] for batch in tail if term in batch.postings)
+    none = np.zeros(0, index.POSTING)
+    blocks = (_merged([batch.postings.get(one, none) for one in spelled]) for batch in tail)
     parts = [posting, *(_posting(block[block["doc"] >= flushed]) for block in blocks)]
     docs, frequencies = zip(*parts, strict=True)
     return np.concatenate(docs), np.concatenate(frequencies)
-
-
-def _last_doc(batch: index.Batch) -> int:
-    return max(int(block["doc"][-1]) for block in batch.postings.values())
 
 
 @dataclass(frozen=True)
@@ -180,28 +230,24 @@ class View:
     def __init__(self, corpus: Corpus, sight: Sight) -> None:
         self._corpus = corpus
         self._sight = sight
-        self._visible = Grown(np.bool_)
+        self.visible = Grown(np.bool_)
         self._before = Grown(np.int32, -1)
         self._after = Grown(np.int32, -1)
         self._last = Grown(np.int32, -1)  # of each session, the newest visible document
         self._totals: tuple[int, Totals] = (-1, Totals(0, 0.0, 0, np.zeros(0)))
 
-    @property
-    def visible(self) -> NDArray[np.bool_]:
-        return self._visible.values
-
     def neighbours(self, docs: Ints, size: int) -> tuple[Ints, Ints]:
         """Of each document the one before and after it in its session, -1 for none."""
-        after = self._after.values[docs]
-        return self._before.values[docs], np.where(after < size, after, -1)
+        after = self._after.values.take(docs)
+        return self._before.values.take(docs), np.where(after < size, after, -1)
 
     def extend(self) -> None:
-        start, size = self._visible.size, self._corpus.size
+        start, size = self.visible.size, self._corpus.size
         if start == size:
             return
         fresh = slice(start, size)
         seen = self._sees(fresh)
-        self._visible.resize(size)[fresh] = seen
+        self.visible.resize(size)[fresh] = seen
         self._before.resize(size)
         self._after.resize(size)
         self._link(np.flatnonzero(seen) + start)
@@ -213,7 +259,10 @@ class View:
         reachable = np.isin(channel, [CHANNELS.index(name) for name in sight.channels])
         reachable |= own & np.isin(channel, [CHANNELS.index(name) for name in sight.own_channels])
         levels = [SENSITIVITIES.index(name) for name in sight.sensitivities]
-        return reachable & np.isin(column("sensitivity")[docs], levels)
+        reachable &= np.isin(column("sensitivity")[docs], levels)
+        first, last = np.searchsorted(self._corpus.dead, (docs.start, docs.stop))
+        reachable[self._corpus.dead[first:last] - docs.start] = False
+        return reachable
 
     def _link(self, docs: Ints) -> None:
         """Chain new documents to the newest of their session."""
@@ -232,7 +281,7 @@ class View:
 
     def totals(self, size: int) -> Totals:
         if self._totals[0] != size:
-            seen = np.flatnonzero(self.visible[:size])
+            seen = np.flatnonzero(self.visible.values[:size])
             lengths = self._corpus.column("length")[seen].astype(np.float64)
             sessions = self._corpus.column("session")[seen]
             names = len(self._corpus.names.listed)

@@ -32,11 +32,15 @@ MAX_MENTIONS = 16  # of dates, or of anchors, in one query; a question has one o
 _EARLIEST = date(1900, 1, 1)  # of "before": no earlier year is understood
 _DAY = timedelta(days=1)
 _UNITS = {"day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY, "year": 365 * _DAY}
+_UNITS |= {"fortnight": 14 * _DAY, "weekend": 7 * _DAY, "quarter": 91 * _DAY}
+_UNIT = f"(?:{'|'.join(_UNITS)})"
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the northern ones
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "couple of": 2, "a couple of": 2, "three": 3}
-_NUMBERS |= {"few": 3, "a few": 3, "four": 4, "five": 5, "six": 6, "this": 0, "last": 1, "past": 1}
+_NUMBERS |= {"few": 3, "a few": 3, "several": 4, "this": 0, "last": 1, "past": 1}
+_NUMBERS |= {"four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_NUMBERS |= {"eleven": 11, "twelve": 12}
 _NAMED = {"today": "this day", "yesterday": "last day", "last night": "last day"}
 _NAMED |= {"this morning": "this day", "day before yesterday": "two day"}
 
@@ -45,14 +49,14 @@ _MONTH = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     "|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
-_SEASON = f"(?:{'|'.join(_SEASONS)})"
+_SEASON = f"(?:{'|'.join(_SEASONS)}|q[1-4])"
 _YEAR = r"(?:19|20)\d\d"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)?"
-_COUNT = rf"(?:\d{{1,3}}|{'|'.join(_NUMBERS)}) (?:day|week|month|year)s?"
+_COUNT = rf"(?:\d{{1,3}}|{'|'.join(_NUMBERS)}) {_UNIT}s?"
 _MENTION = re.compile(
     rf"(?<![\w.:/#$-])(?P<lead>(?:(?:{_LEAD}) ){{0,3}})(?:"
     rf"(?P<iso>{_YEAR}[-/]\d\d?(?:[-/]\d\d?)?)(?:t[\d:.+z-]{{1,30}})?"
-    rf"|(?P<ago>{'|'.join(_NAMED)}|(?:last|this|past) (?:week|month|year)|{_COUNT}(?= ago))"
+    rf"|(?P<ago>{'|'.join(_NAMED)}|(?:last|this|past) {_UNIT}|{_COUNT}(?= ago))"
     rf"|(?:last|past) (?P<trailing>{_COUNT})|(?P<weekday>{'|'.join(_WEEKDAYS)})"
     rf"|(?P<month>(?:{_ORDINAL} (?:of )?)?{_MONTH}\b\.?(?: {_ORDINAL}(?![\d:]))?(?:,? {_YEAR})?)"
     rf"|(?P<season>{_SEASON}(?: (?:of )?{_YEAR})?)|(?P<year>{_YEAR})"
@@ -104,12 +108,29 @@ def preferences(query: str, now: datetime) -> list[Span]:
 def anchors(query: str, now: datetime) -> list[str]:
     """Phrases that place a query in time by something other than a date: "before the migration".
 
-    They are not resolved here: that takes the log.
+    When that was, the log knows: `anchored` makes a span of it.
     """
     text = _plain(query)
     dated = [mention.at for mention in _mentions(text, now.date())]
     found = islice(_ANCHOR.finditer(text), MAX_MENTIONS)
     return [match[0] for match in found if not any(match.start() in at for at in dated)]
+
+
+def anchored(phrase: str, moment: datetime, now: datetime) -> Span:
+    """The span that `phrase` means, if what it speaks of was at `moment`.
+
+    >>> from datetime import UTC
+    >>> done = datetime(2024, 3, 1, tzinfo=UTC)
+    >>> str(anchored("before the migration", done, done).end)
+    '2024-03-01 00:00:00+00:00'
+    """
+    relation = phrase.partition(" ")[0]
+    if relation == "during":
+        return Span(moment - _DAY, moment + _DAY, 1.0, phrase)
+    if relation in ("before", "until"):
+        first = datetime.combine(_EARLIEST, time.min, now.tzinfo)
+        return Span(first, moment, WIDE_WEIGHT, phrase, timedelta(0))
+    return Span(moment, max(moment, now) + _DAY, WIDE_WEIGHT, phrase)
 
 
 def closeness(spans: Sequence[Span], ts: datetime) -> float:
@@ -193,8 +214,8 @@ def _yearly(words: str, lead: set[str], today: date) -> list[_Range]:
 
 def _in_year(words: str, year: int) -> _Range:
     name = re.findall(rf"{_MONTH}\b|{_SEASON}", words)[0]
-    if name in _SEASONS:
-        return _months(year, _SEASONS[name], 3)
+    if name in _SEASONS or name[0] == "q":
+        return _months(year, _SEASONS.get(name) or 3 * int(name[1]) - 2, 3)
     day = re.findall(r"\b\d{1,2}(?!\d)", words)
     month = _MONTHS.index(name[:3]) // 3 + 1
     return _days(date(year, month, int(day[0])), 1) if day else _months(year, month, 1)
@@ -215,10 +236,13 @@ def _relative(kind: str, words: str, today: date) -> _Range:
     back = _NUMBERS[number] if number in _NUMBERS else int(number)
     if kind == "trailing":
         return today - back * _UNITS[unit], today + _DAY
-    if unit == "day":
-        return _days(today - back * _DAY, 1)
-    if unit == "week":
-        return _days(today - (today.weekday() + 7 * back) * _DAY, 7)
+    monday = today - (today.weekday() + 7 * back) * _DAY
+    if unit in ("day", "fortnight"):
+        return _days(today - back * _UNITS[unit], 1)
+    if unit in ("week", "weekend"):
+        return _days(monday, 7) if unit == "week" else _days(monday + 5 * _DAY, 2)
+    if unit == "quarter":
+        return _months(today.year, (today.month - 1) // 3 * 3 + 1 - 3 * back, 3)
     return (
         _months(today.year - back, 1, 12)
         if unit == "year"

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import asyncpg
 
+from memoryd import embed
 from memoryd.core import db
-from memoryd.search import embed, vectors
+from memoryd.search import vectors
 
 log = logging.getLogger("memoryd.search")
 
@@ -23,17 +24,21 @@ class Encoders:
 
     def __init__(self) -> None:
         self.current = embed.Encoder()
+        self.trouble: str | None = None  # why it is not the one that the database names
 
     async def look(self, conn: db.Conn) -> None:
         """Take the model that the database names; the one in the package where it names none."""
         folder = await conn.fetchval(db.query("vectors.folder"))
         wanted = Path(folder) if folder else embed.MINILM
         if wanted == self.current.folder:
+            self.trouble = self.current.broken
             return
-        try:
-            self.current = embed.Encoder(wanted)
-        except OSError as error:  # the folder is gone: better the old model than none
-            log.warning("model.missing", extra={"error": str(error)})
+        found = embed.Encoder(wanted)
+        if found.broken is None:
+            self.current, self.trouble = found, None
+        elif found.broken != self.trouble:  # said once; better the old model than none
+            self.trouble = found.broken
+            log.warning("model.missing", extra={"error": found.broken})
 
 
 async def switch(target: db.Target, encoder: embed.Encoder, progress: Progress) -> None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd import embed
 from memoryd.core import db
 from memoryd.core.model import IMPORTANCE, KINDS, OTHER_IMPORTANCE
 from memoryd.core.privacy import Sight
-from memoryd.search import analyze, embed, index, score
+from memoryd.search import analyze, score, words
 from memoryd.search.corpus import Corpus, Floats, Ints
 from memoryd.search.stage import Filters, Search, Stage
 from memoryd.search.vectors import Codes
@@ -22,8 +23,10 @@ __all__ = ["Filters", "Found", "Hit", "Search", "Stage", "Vectors", "search"]
 POOL = 2_000  # chunks considered (seed 003 §8.2): the best half by words, the best half by vectors
 FULL = 200  # of them scored in full
 SCANNED = 5_000  # nearest by bits, rescored in floats before the pool
+FAR = 2**15  # differing bits: more than any vector has
 WEAK = 0.5  # the weight of a query piece whose word the analyser leaves out
 
+Question = tuple[Codes, embed.Query]  # a tenant's codes, and what is asked of them
 _IMPORTANCE = np.array([IMPORTANCE.get(kind, OTHER_IMPORTANCE) for kind in KINDS])
 
 
@@ -40,85 +43,79 @@ class Hit:
 class Found:
     hits: list[Hit]
     pool: int  # candidates considered
-    visible: int  # documents that exist for this reader
-    embedded: int  # how many documents had vectors; 0 where words had to do alone
 
 
 async def search(
-    conn: db.Conn, corpus: Corpus, sight: Sight, asked: Search, vectors: "Vectors | None"
+    conn: db.Conn, corpus: Corpus, sight: Sight, asked: Search, question: Question | None
 ) -> Found:
-    """The best chunks for `asked`; without `vectors`, by words alone.
+    """The best chunks for `asked`; where the question comes without vectors, by words alone.
 
     `conn` is in a snapshot of the tenant, taken by the one search that is under way.
     """
-    codes = vectors.codes if vectors is not None else None
-    stage = await prepare(conn, corpus, codes, sight, asked)
-    return await rank(conn, stage, vectors)
+    stage = await prepare(conn, corpus, question[0] if question else None, sight, asked)
+    await read_words(conn, stage)
+    return await rank(conn, stage, Vectors(stage, *question) if question else None)
 
 
 async def prepare(
     conn: db.Conn, corpus: Corpus, codes: Codes | None, sight: Sight, asked: Search
 ) -> Stage:
-    """Take in what was written since, and score by words.
+    """Take in what was written since.
 
-    `conn` is in a snapshot that was taken while holding `corpus.lock`: an older snapshot would lack
-    segments that the corpus counts on.
+    `conn` is in a snapshot that was taken while holding `corpus.lock`, which is held until the
+    words are read: an older snapshot would lack segments that the corpus counts on.
     """
-    await corpus.refresh(conn)
+    coded = await corpus.refresh(conn, codes.encoder.name if codes is not None else "")
     if codes is not None:
-        await codes.refresh(conn)
-    stage = Stage(corpus, corpus.view(sight), asked)
-    terms = analyze.query_terms(asked.text)
-    tag = [index.TAG + asked.filters.tag] if asked.filters.tag else []
-    postings = await corpus.postings(conn, [*terms, *tag])
+        await codes.refresh(conn, coded)
+    return Stage(corpus, corpus.view(sight), asked)
+
+
+async def read_words(conn: db.Conn, stage: Stage) -> None:
+    """Score by words, and choose the best by them."""
+    terms = analyze.query_terms(stage.asked.text)
+    tag = [words.TAG + stage.asked.filters.tag] if stage.asked.filters.tag else []
+    postings = await stage.corpus.postings(conn, [*terms, *tag])
     if tag:
-        stage.tagged = _marked(postings.pop()[0], stage.size)
+        stage.tagged = np.zeros(stage.corpus.size, np.bool_)
+        stage.tagged[postings.pop()[0]] = True
     stage.read_words(dict(zip(terms, postings, strict=True)))
-    return stage
+    docs = stage.passing(stage.having)
+    stage.pool = docs[_top(score.combine(score.FIRST, stage.word_parts(docs)), POOL // 2)]
 
 
 async def rank(conn: db.Conn, stage: Stage, vectors: "Vectors | None") -> Found:
     """The pool by words and vectors, its best by late interaction, and their final order."""
-    docs = stage.passing(stage.having)
-    pool = docs[_top(score.combine(score.FIRST, stage.word_parts(docs)), POOL // 2)]
-    near: dict[str, Floats] = {}
-    if vectors is not None:
-        pool, near = vectors.join(stage, pool)
-    parts = stage.word_parts(pool) | near | stage.bonus(pool)
+    pool, parts = vectors.join(stage) if vectors is not None else stage.by_words()
+    parts |= stage.bonus(pool)
     best = _top(score.combine(score.FIRST, parts), FULL)
     docs, parts = pool[best], {name: part[best] for name, part in parts.items()}
     weights = score.FIRST
-    if vectors is not None and near:
+    if vectors is not None and "pooled" in parts:
         parts |= await vectors.late(conn, stage, docs)
-        weights = score.FINAL
+        weights = score.final(stage.asked.text)
         parts = {name: score.mm(part) if name in weights else part for name, part in parts.items()}
-    hits = _ranked(stage, docs, parts, weights)
-    embedded = min(vectors.codes.size, stage.size) if vectors is not None else 0
-    return Found(hits, len(pool), stage.totals.docs, embedded)
-
-
-def _marked(docs: Ints, size: int) -> NDArray[np.bool_]:
-    marks = np.zeros(size, np.bool_)
-    marks[docs[docs < size]] = True
-    return marks
+    return Found(_ranked(stage, docs, parts, weights), len(pool))
 
 
 def _top(values: Floats, count: int) -> Ints:
     """The places of the `count` largest, largest first; of equals the older document first."""
     places = np.arange(len(values))
     if len(values) > count:
-        least = np.partition(values, len(values) - count)[len(values) - count]
-        places = np.flatnonzero(values >= least)
+        # `count` columns, each with a largest value: so many reach the least of these.
+        table = values[: len(values) // count * count].reshape(-1, count)
+        places = np.flatnonzero(values >= table.max(axis=0).min())
+        found = values[places]
+        places = places[found >= np.partition(found, len(found) - count)[len(found) - count]]
     return places[np.argsort(-values[places], kind="stable")][:count]
 
 
-def _nearest(distances: NDArray[np.uint16], docs: Ints) -> Ints:
-    """The `SCANNED` of `docs` with the fewest differing bits, and all that equal the last."""
-    if len(docs) <= SCANNED:
-        return docs
+def _nearest(distances: NDArray[np.uint16]) -> Ints:
+    """The `SCANNED` documents with the fewest differing bits, and all that equal the last."""
+    table = distances[: len(distances) // SCANNED * SCANNED].reshape(-1, SCANNED)
+    docs = np.flatnonzero(distances <= min(table.min(axis=0, initial=FAR).max(), FAR - 1))
     mine = distances[docs]
-    least = int(np.searchsorted(np.cumsum(np.bincount(mine)), SCANNED))
-    return docs[mine <= least]
+    return docs[mine <= np.searchsorted(np.cumsum(np.bincount(mine)), SCANNED)]
 
 
 def _ranked(
@@ -132,58 +129,70 @@ def _ranked(
         "importance": _IMPORTANCE[stage.column("kind", docs)],
     }
     total = alpha * final["semantic"] + beta * final["recency"] + gamma * final["importance"]
-    shown = final | parts
+    shown = dict(sorted((final | parts).items()))
     order = np.lexsort((-docs, -total))[: stage.asked.limit]
-    return [
-        Hit(
-            int(docs[at]), float(total[at]), {name: float(part[at]) for name, part in shown.items()}
-        )
-        for at in order
-    ]
+    rows = zip(*(_rounded(part[order]) for part in shown.values()), strict=True)
+    found = zip(docs[order].tolist(), total[order].tolist(), rows, strict=True)
+    return [Hit(doc, points, dict(zip(shown, row, strict=True))) for doc, points, row in found]
 
 
-@dataclass(frozen=True)
+def _rounded(part: Floats) -> list[float]:
+    """To six digits, and without a negative zero: the same on every machine."""
+    rounded: list[float] = (np.round(part, 6) + 0.0).tolist()
+    return rounded
+
+
 class Vectors:
-    """The vector side of one search: the tenant's codes and the question, encoded."""
+    """The vector side of one search: what is near the question among what the reader sees.
 
-    codes: Codes
-    query: embed.Query
+    Made in a thread of its own, while the words are read.
+    """
 
-    def join(self, stage: Stage, pool: Ints) -> tuple[Ints, dict[str, Floats]]:
-        """The pool with the nearest documents added, and how near each of all is."""
-        size = min(self.codes.size, stage.size)
-        seen = np.flatnonzero(stage.view.visible[:size] & self.codes.coded[:size])
-        if not len(seen) or not len(self.query.pieces):
-            return pool, {}
-        distances = self.codes.distances(self.query, size)
-        nearest = _nearest(distances, seen)
-        dots = self._dots(nearest)
-        low, high = float(dots.min()), float(dots.max())
-        passing = stage.passing(seen)
-        if len(passing) < len(seen):
-            nearest = _nearest(distances, passing)
-            dots = self._dots(nearest)
-        best = nearest[_top(dots, POOL - len(pool))] if len(nearest) else nearest
-        pool = np.union1d(pool, best)
-        near = stage.word_parts(pool)["bm25"]  # what has no vector is as near as its words are
-        coded = pool < size
-        coded[coded] = self.codes.coded[pool[coded]]
-        near[coded] = score.mm(self._dots(pool[coded]), low, high)
-        return pool, {"pooled": near}
+    def __init__(self, stage: Stage, codes: Codes, query: embed.Query) -> None:
+        self._codes, self._query = codes, query
+        self._size = min(codes.size, stage.size)
+        asks = len(query.pieces) > 0
+        self._seen = (
+            stage.view.visible.values[: self._size] & codes.coded.values[: self._size] & asks
+        )
+        self._distances = codes.distances(query, self._size)
+        self._nearest, self._dots = self._scan(self._seen)
 
-    def _dots(self, docs: Ints) -> Floats:
-        """The question's vector times the documents' signs."""
-        found = score.products(self.codes.pooled(docs), self.query.pooled[None])
+    def _scan(self, among: NDArray[np.bool_]) -> tuple[Ints, Floats]:
+        """The nearest, and the question's vector times their signs."""
+        nearest = _nearest(self._distances + np.multiply(~among, FAR, dtype=np.uint16))
+        return nearest, self._products(nearest)
+
+    def _products(self, docs: Ints) -> Floats:
+        found = score.products(self._codes.pooled(docs), self._query.pooled[None])
         return found[:, 0].astype(np.float64)
+
+    def join(self, stage: Stage) -> tuple[Ints, dict[str, Floats]]:
+        """The pool by words with the nearest documents added, and the parts of them so far."""
+        if not len(self._nearest):
+            return stage.by_words()
+        nearest, dots = self._nearest, self._dots
+        if stage.asked.filters != Filters():
+            among = np.zeros(self._size, np.bool_)
+            among[stage.passing(np.flatnonzero(self._seen))] = True
+            nearest, dots = self._scan(among)
+        pool = np.union1d(stage.pool, nearest[_top(dots, POOL - len(stage.pool))])
+        parts = stage.word_parts(pool)
+        near = parts["bm25"].copy()  # what has no vector is as near as its words are
+        coded = pool < self._size
+        coded[coded] = self._codes.coded.values[pool[coded]]
+        low, high = float(self._dots.min()), float(self._dots.max())
+        near[coded] = score.mm(self._products(pool[coded]), low, high)
+        return pool, parts | {"pooled": near}
 
     async def late(self, conn: db.Conn, stage: Stage, docs: Ints) -> dict[str, Floats]:
         """Late interaction: how well each piece of the question is met, here and next door."""
-        blobs = await self.codes.tokens(conn, docs)
-        width = self.codes.encoder.dimensions // 8
-        weights = np.array([self._weight(stage, word) for word in self.query.words])
+        blobs = await self._codes.tokens(conn, docs)
+        width = self._codes.encoder.dimensions // 8
+        weights = np.array([self._weight(stage, word) for word in self._query.words])
         coded = np.array([blob != b"" for blob in blobs], np.bool_)
         met = stage.word_parts(docs)["bm25"]  # what has no vector is met as well as its words are
-        met[coded] = score.mm(score.late(self.query.tokens, weights, blobs, width)[coded])
+        met[coded] = score.mm(score.late(self._query.tokens, weights, blobs, width)[coded])
         where = {int(doc): at for at, doc in enumerate(docs)}
         before, after = (
             np.array([where.get(int(doc), -1) for doc in side], int)
@@ -195,6 +204,5 @@ class Vectors:
     @staticmethod
     def _weight(stage: Stage, word: str) -> float:
         """A piece weighs as much as its word is rare among what the reader sees."""
-        return max(
-            (stage.idf[t] for t in analyze.query_terms(word) if t in stage.idf), default=WEAK
-        )
+        found = [stage.idf[term] for term in analyze.query_terms(word) if term in stage.idf]
+        return max(found, default=WEAK)

@@ -4,19 +4,19 @@ What is embedded is always a prefix of the log, so one number says which documen
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.core import db
+from memoryd.embed import Encoder, Input, Query
 from memoryd.search import index
 from memoryd.search.corpus import Grown
-from memoryd.search.embed import Encoder, Input, Query
+from memoryd.search.index import KEY_BYTES
 
 TABLES = ("code_segments", "token_codes")
-KEY_BYTES = 16
 BATCH = 32  # chunks encoded in one transaction: less than a second of work
 SEALED = ("high", "secret")  # no vector of these: it would tell of their words
 _NO_KEY = bytes(KEY_BYTES)
@@ -27,7 +27,7 @@ def code_type(dimensions: int) -> np.dtype[Any]:
     return np.dtype([("key", "u1", KEY_BYTES), ("pooled", "u1", dimensions // 8)])
 
 
-def encoder_input(row: Mapping[str, Any]) -> Input:
+def encoder_input(row: Any) -> Input:
     """The turn before gives the context; only the chunk's own pieces are coded."""
     date = f"({row['ts'].day} {row['ts']:%B %Y})"
     before = f" {row['before_actor']}: {row['before_text']}" if row["before_text"] else ""
@@ -43,24 +43,37 @@ async def embed_next(conn: db.Conn, tenant_id: str, encoder: Encoder) -> int:
     if not await conn.fetchval(db.query("vectors.lock"), tenant_id, model):
         return 0
     segments = await conn.fetch(db.query("vectors.segments"), tenant_id, model)
-    first_doc, last = sum(row["docs"] for row in segments), _end(segments)
-    rows = await conn.fetch(db.query("vectors.next"), tenant_id, *last, BATCH)
-    if rows:
-        codes = await _codes(conn, tenant_id, encoder, rows)
-        end = (rows[-1]["position"], rows[-1]["ordinal"])
-        await conn.execute(
-            db.query("vectors.add_segment"), tenant_id, model, first_doc, len(rows), *end, codes
-        )
+    first_doc = sum(row["docs"] for row in segments)
+    places = await conn.fetch(db.query("vectors.next"), tenant_id, *_end(segments), BATCH)
+    if places:
+        codes = await _codes(conn, tenant_id, encoder, *zip(*places, strict=True))
+        segment = (first_doc, len(places), *places[-1], codes)
+        await conn.execute(db.query("vectors.add_segment"), tenant_id, model, *segment)
         spans = [(row["first_doc"], row["docs"]) for row in segments]
-        if span := index.due([*spans, (first_doc, len(rows))]):
+        if span := index.due([*spans, segment[:2]]):
             await conn.execute(db.query("vectors.merge_segments"), tenant_id, model, *span)
-    return len(rows)
+    return len(places)
+
+
+async def renew(conn: db.Conn, tenant_id: str, encoder: Encoder, positions: Sequence[int]) -> None:
+    """Make the codes of these log positions anew, since a turn before them may be gone.
+
+    Takes `conn` as `index.delete` does. Only what has another context now is encoded, so that
+    `positions` may be generous.
+    """
+    docs, records = await index.locate(conn, tenant_id, positions)
+    segments = await conn.fetch(db.query("vectors.segments"), tenant_id, encoder.name)
+    coded = docs < sum(row["docs"] for row in segments)
+    places = (records[name][coded] for name in index.PLACE)
+    codes = await _codes(conn, tenant_id, encoder, *places)
+    await index.replace_codes(conn, tenant_id, docs[coded], encoder.name, codes)
 
 
 async def pending(conn: db.Conn, tenant_id: str, model: str) -> int:
-    """How many chunks have no vector yet."""
+    """How many chunks have no vector yet, and will have one."""
     segments = await conn.fetch(db.query("vectors.segments"), tenant_id, model)
-    count: int = await conn.fetchval(db.query("vectors.pending"), tenant_id, *_end(segments))
+    after = (tenant_id, *_end(segments), SEALED)
+    count: int = await conn.fetchval(db.query("vectors.pending"), *after)
     return count
 
 
@@ -68,23 +81,23 @@ def _end(segments: Sequence[Any]) -> tuple[int, int]:
     return (segments[-1]["last_position"], segments[-1]["last_ordinal"]) if segments else (0, -1)
 
 
-async def _codes(conn: db.Conn, tenant_id: str, encoder: Encoder, rows: Sequence[Any]) -> bytes:
-    """The records of `rows`; texts that were encoded before are not encoded again."""
+async def _codes(
+    conn: db.Conn, tenant_id: str, encoder: Encoder, positions: Any, ordinals: Any
+) -> bytes:
+    """A record for each place; texts that were encoded before are not encoded again."""
+    rows = await conn.fetch(db.query("vectors.inputs"), tenant_id, positions, ordinals)
     inputs = [None if row["sensitivity"] in SEALED else encoder_input(row) for row in rows]
     keys = [encoder.key(text)[:KEY_BYTES] if text else _NO_KEY for text in inputs]
-    known = await conn.fetch(db.query("vectors.known"), tenant_id, encoder.name, keys)
+    where = (tenant_id, encoder.name)
+    known = await conn.fetch(db.query("vectors.known"), *where, keys)
     pooled: dict[bytes, bytes] = {row["key"]: row["pooled"] for row in known}
     pooled[_NO_KEY] = bytes(encoder.dimensions // 8)
-    fresh = {
-        key: text for key, text in zip(keys, inputs, strict=True) if text and key not in pooled
-    }
+    fresh = {k: text for k, text in zip(keys, inputs, strict=True) if text and k not in pooled}
     if fresh:
         made = await asyncio.to_thread(lambda: [encoder.encode(text) for text in fresh.values()])
         pooled |= {key: code.pooled for key, code in zip(fresh, made, strict=True)}
         columns = ([code.pooled for code in made], [code.tokens for code in made])
-        await conn.execute(
-            db.query("vectors.add_tokens"), tenant_id, encoder.name, list(fresh), *columns
-        )
+        await conn.execute(db.query("vectors.add_tokens"), *where, list(fresh), *columns)
     return b"".join(key + pooled[key] for key in keys)
 
 
@@ -93,31 +106,21 @@ class Codes:
 
     def __init__(self, tenant_id: str, encoder: Encoder) -> None:
         self.encoder = encoder
-        self._tenant_id = tenant_id
+        self._where = (tenant_id, encoder.name)
         self._type = code_type(encoder.dimensions)
         self._words = [Grown(np.uint64) for _ in range(encoder.dimensions // 64)]  # by column
         self._keys = Grown(_KEY)
-        self._coded = Grown(np.bool_)
+        self.coded = Grown(np.bool_)  # has a vector: what is sealed or deleted has none
 
     @property
     def size(self) -> int:
         return self._keys.size
 
-    @property
-    def coded(self) -> NDArray[np.bool_]:
-        """Which documents have a vector: what is sealed has none."""
-        return self._coded.values
-
-    async def refresh(self, conn: db.Conn) -> None:
-        """Take in what was embedded since."""
-        where = (self._tenant_id, self.encoder.name)
-        segments = await conn.fetch(db.query("vectors.segments"), *where)
-        if sum(row["docs"] for row in segments) <= self.size:
-            return
-        start = max(row["first_doc"] for row in segments if row["first_doc"] <= self.size)
-        rows = await conn.fetch(db.query("vectors.codes"), *where, start)
-        joined = np.frombuffer(b"".join(row["codes"] for row in rows), self._type)
-        self._append(joined[self.size - start :])
+    async def refresh(self, conn: db.Conn, coded: int) -> None:
+        """Take in what was embedded since, `coded` documents in all."""
+        if coded > self.size:
+            rows = await conn.fetch(db.query("vectors.codes"), *self._where, self.size)
+            self._append(np.frombuffer(b"".join(row["codes"] for row in rows), self._type))
 
     def _append(self, codes: NDArray[Any]) -> None:
         start, size = self.size, self.size + len(codes)
@@ -125,7 +128,7 @@ class Codes:
         for column, grown in enumerate(self._words):
             grown.resize(size)[start:] = words[:, column]
         keys = np.ascontiguousarray(codes["key"]).view(_KEY)
-        self._coded.resize(size)[start:] = codes["key"].any(axis=1)
+        self.coded.resize(size)[start:] = codes["key"].any(axis=1)
         self._keys.resize(size)[start:] = keys[:, 0]
 
     def keys(self, docs: NDArray[Any]) -> list[bytes]:
@@ -149,8 +152,6 @@ class Codes:
         """The token codes of `docs`, each a run of sign bits; empty for what has none."""
         keys = self.keys(docs)
         asked = [key for key in set(keys) if key != _NO_KEY]
-        rows = await conn.fetch(
-            db.query("vectors.tokens"), self._tenant_id, self.encoder.name, asked
-        )
-        found = {row["key"]: row["tokens"] for row in rows}
+        rows = await conn.fetch(db.query("vectors.tokens"), *self._where, asked)
+        found = {k: t for row in rows for k, t in zip(row["keys"], row["tokens"], strict=True)}
         return [found.get(key, b"") for key in keys]

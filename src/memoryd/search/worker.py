@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import asyncpg
@@ -34,6 +35,7 @@ class Worker:
         self._stopping = False
         self._grew_at = 0.0
         self._embedded_at = 0.0
+        self._looked_at = 0.0
         self.paused = False  # of embedding alone
 
     def grown(self, tenant_id: str) -> None:
@@ -46,7 +48,8 @@ class Worker:
         """Until `stop`."""
         while not self._stopping:
             self._wake.clear()
-            tenants = sorted(self._grown) or await self._attempt(self._look_around(), [])
+            await self._follow()
+            tenants = sorted(self._grown)
             busy = [await self._attempt(self._work(tenant_id), False) for tenant_id in tenants]
             if not any(busy) and not self._stopping:
                 await (asyncio.sleep(QUIET_SECONDS) if self._holds_back() else self._rest())
@@ -68,14 +71,24 @@ class Worker:
             log.exception("worker.failed")
         return otherwise
 
-    async def _rest(self) -> None:
-        """Until a log grows; after a while, look at every tenant."""
-        try:
-            await asyncio.wait_for(self._wake.wait(), SWEEP_SECONDS)
-        except TimeoutError:
-            self._grown.clear()
+    async def watch(self) -> None:
+        """Do no work of its own, but follow the others: which model is in use."""
+        while not self._stopping:
+            await self._follow()
+            await self._rest()
 
-    async def _look_around(self) -> list[str]:
+    async def _rest(self) -> None:
+        """Until a log grows or it is time to look around."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), SWEEP_SECONDS)
+
+    async def _follow(self) -> None:
+        """However busy it is here, what other processes do is seen in time."""
+        if time.monotonic() - self._looked_at >= SWEEP_SECONDS:
+            await self._attempt(self._look_around(), None)
+            self._looked_at = time.monotonic()
+
+    async def _look_around(self) -> None:
         """Every tenant, and which model is in use: another process may have changed either."""
         conn: asyncpg.Connection = await db.connect(self._target, db.OWNER)
         try:
@@ -84,7 +97,6 @@ class Worker:
         finally:
             await conn.close()
         self._grown |= {row["tenant_id"] for row in rows}
-        return sorted(self._grown)
 
     async def _work(self, tenant_id: str) -> bool:
         """One step for one tenant; False when nothing is missing any more."""
@@ -95,13 +107,14 @@ class Worker:
         async with db.tenant(self._pool, tenant_id) as conn:
             merged = await index.merge(conn, tenant_id)
         embedded = 0
-        if not self.paused and not self._holds_back():
+        usable = self._encoders.current.broken is None
+        if usable and not self.paused and not self._holds_back():
             async with db.tenant(self._pool, tenant_id) as conn:
                 embedded = await vectors.embed_next(conn, tenant_id, self._encoders.current)
             self._embedded_at = time.monotonic()
         if flushed or merged or embedded:
             return True
-        if not self.paused and await self.pending(tenant_id) == 0:
+        if not usable or (not self.paused and await self.pending(tenant_id) == 0):
             self._grown.discard(tenant_id)
         return False
 

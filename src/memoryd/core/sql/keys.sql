@@ -19,7 +19,7 @@ returning key_id, tenant_id, role, user_id, agent_id, channel, created_at, revok
 select set_config('memoryd.key_hash', $1, true);
 
 -- name: find
-select tenant_id, role, user_id, agent_id, channel
+select tenant_id, role, user_id, agent_id, channel, key_id
 from keys
 where key_hash = $1 and revoked_at is null;
 

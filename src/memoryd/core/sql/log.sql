@@ -65,7 +65,7 @@ create table artifacts (
   event_id     text not null,
   ts           timestamptz not null,
   kind         text not null check (kind in ('tool_output', 'blob')),
-  digest       bytea not null,  -- sha-256 of the whole; its pieces are kept once per tenant
+  digest       bytea not null,  -- sha-256 of the whole, keyed if sealed; kept once per tenant
   size         bigint not null check (size >= 0),
   media_type   text not null,
   session_id   text not null,
@@ -118,10 +118,58 @@ create table receipts (
   foreign key (tenant_id) references tenants
 );
 
+-- What is `high` is sealed by keys of its tenant, which are wrapped by a master key that is not
+-- here. This is enough to tell another master key at once.
+create table master_check (
+  only_row     boolean primary key default true check (only_row),
+  check_value  bytea not null
+);
+
+-- The newest key whose `since` an event's position has reached is the one that seals it.
+create table tenant_keys (
+  tenant_id    text not null references tenants,
+  number       int not null check (number > 0),
+  key_id       text not null,
+  since        bigint not null,
+  wrapped      bytea not null,
+  created_at   timestamptz not null,
+  primary key (tenant_id, number),
+  unique (tenant_id, key_id)
+);
+
+-- One row per request, without anything that was said; kept for MEMORYD_AUDIT_DAYS.
+create table audit (
+  tenant_id    text not null,
+  access_id    text not null,  -- sorts by time
+  at           timestamptz not null,
+  key_id       text,           -- none: on loopback no key is needed
+  role         text not null,
+  method       text not null,
+  route        text not null,  -- its pattern, never the path
+  status       int not null,
+  channel      text,
+  user_id      text,
+  agent_id     text,
+  items        int not null,   -- things that the answer showed
+  recorded     int not null,   -- events that it wrote
+  ref          text,           -- the bundle, the event or the thing that was asked for
+  primary key (tenant_id, access_id)
+);
+create index audit_at on audit (tenant_id, at);
+
 -- Append-only is the database's promise, not the daemon's habit. Statement triggers, because row
 -- triggers do not see truncate.
 create function refuse_rewrite() returns trigger language plpgsql as $$
 begin
+  -- The one exception is erasure: the owner, in a transaction that has itself recorded, in the log
+  -- of the tenant it works on, that and on whose word it erases.
+  if tg_op <> 'TRUNCATE' and current_user = 'memoryd_owner' and exists (
+    select from memoryd.events e
+    where e.tenant_id = memoryd.current_tenant() and e.kind = 'erasure'
+      and e.event_id = current_setting('memoryd.erasure', true)
+      and e.xmin = pg_current_xact_id()::xid) then
+    return null;
+  end if;
   raise exception '% on % refused: the log is append-only', lower(tg_op), tg_table_name
     using errcode = 'insufficient_privilege';
 end $$;
@@ -134,6 +182,20 @@ create trigger append_only before update or delete or truncate on artifact_piece
   for each statement execute function refuse_rewrite();
 create trigger append_only before update or delete or truncate on receipts
   for each statement execute function refuse_rewrite();
+
+-- What is erased keeps its place: positions stay dense, and ids that others cite stay taken.
+create function keep_place() returns trigger language plpgsql as $$
+begin
+  if (new.tenant_id, new.event_id, new.position, new.recorded_at)
+     is distinct from (old.tenant_id, old.event_id, old.position, old.recorded_at) then
+    raise exception 'event % keeps its place in the log', old.event_id
+      using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end $$;
+
+create trigger keep_place before update on events
+  for each row execute function keep_place();
 
 create function current_tenant() returns text language sql stable parallel safe
   return current_setting('memoryd.tenant', true);
@@ -160,6 +222,10 @@ alter table receipts enable row level security;
 alter table receipts force row level security;
 create policy tenant on receipts using (tenant_id = current_tenant());
 
+alter table audit enable row level security;
+alter table audit force row level security;
+create policy tenant on audit using (tenant_id = current_tenant());
+
 alter table keys enable row level security;
 alter table keys force row level security;
 create policy tenant on keys using (tenant_id = current_tenant());
@@ -169,8 +235,13 @@ create policy holder on keys for select
 -- Only the owner may ask whether any key exists at all (an open address without one is refused).
 create policy owner_counts on keys for select to memoryd_owner using (true);
 
+alter table tenant_keys enable row level security;
+alter table tenant_keys force row level security;
+create policy tenant on tenant_keys using (tenant_id = current_tenant());
+
 grant usage on schema memoryd to memoryd_app;
 grant select on migrations, view_definition, encoder to memoryd_app;
 grant select, insert on tenants, events, artifacts, artifact_pieces, receipts to memoryd_app;
-grant select, insert on keys to memoryd_app;
+grant select, insert on keys, audit to memoryd_app;
+grant select, insert on master_check, tenant_keys to memoryd_app;
 grant update (revoked_at) on keys to memoryd_app;

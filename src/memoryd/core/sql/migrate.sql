@@ -67,7 +67,8 @@ begin
     select c.relname from pg_class c
     where c.relnamespace = 'memoryd'::regnamespace and c.relkind = 'r'
       and c.relname <> all (array['migrations', 'view_definition', 'encoder', 'tenants', 'events',
-                                  'artifacts', 'artifact_pieces', 'keys', 'receipts'])
+                                  'artifacts', 'artifact_pieces', 'keys', 'receipts',
+                                  'master_check', 'tenant_keys', 'audit'])
   loop
     execute format('drop table memoryd.%I cascade', name);
   end loop;

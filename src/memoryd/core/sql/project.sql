@@ -1,32 +1,125 @@
--- The queries of views.py; views.sql is the schema of what they write.
+-- The queries of views.py; views.sql is the schema of what they write. A row is changed only by an
+-- event of the same channel and sensitivity, and of the same user where it is private: nothing
+-- private gets into a public row.
 
 -- name: add_decision
-insert into decisions (tenant_id, decision_id, event_id, ts, status, scope, decision, rationale,
-                       constraints, alternatives, consequences, supersedes, session_id, user_id,
-                       agent_id, channel, sensitivity, refs)
-values ($1, $2, $3, $4, 'active', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
+insert into decisions (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                       sensitivity, refs, decision_id, scope, subject, decision, rationale,
+                       constraints, alternatives, consequences, supersedes, conflicts, actor_type,
+                       actor_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        (select actor_type from events where tenant_id = $1 and event_id = $2),
+        (select actor_id from events where tenant_id = $1 and event_id = $2));
 
 -- name: supersede
--- Answers who superseded it: this decision, or the one that was earlier. Only a row of the same
--- channel and sensitivity, and of the same user where it is private, is there to be changed.
+-- Answers who superseded it: this decision, or the one that was earlier.
 update decisions
-set status = 'superseded', superseded_by = coalesce(superseded_by, $3)
-where tenant_id = $1 and decision_id = $2
-  and channel = $4 and sensitivity = $5 and (channel <> 'private' or user_id = $6)
+set superseded_by = coalesce(superseded_by, $6), until = coalesce(until, $7)
+where tenant_id = $1 and decision_id = $5
+  and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
 returning superseded_by;
 
+-- name: erased_since
+-- Whether an event ($2) was erased by one beyond the position $3.
+select exists (
+  select from events e
+  join events act on act.tenant_id = e.tenant_id and act.event_id = e.content->>'erased_by'
+  where e.tenant_id = $1 and e.event_id = $2 and e.kind = 'erasure' and act.position > $3);
+
+-- name: erased
+-- The first of these events that was erased, if one was.
+select event_id from events
+where tenant_id = $1 and event_id = any($2::text[]) and kind = 'erasure'
+order by position limit 1;
+
+-- name: last_of_line
+with recursive line as (
+  select decision_id, superseded_by from decisions where tenant_id = $1 and decision_id = $2
+  union
+  select d.decision_id, d.superseded_by
+  from line l join decisions d on d.tenant_id = $1 and d.decision_id = l.superseded_by)
+select decision_id from line where superseded_by is null;
+
+-- name: rivals
+-- The newest active decisions that a new one may contradict.
+select decision_id, event_id, subject, decision from decisions
+where tenant_id = $1 and until is null and scope = $5
+  and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
+order by position desc limit 200;
+
 -- name: add_task
-insert into tasks (tenant_id, task_id, event_id, ts, status, title, details, refs, session_id,
-                   user_id, agent_id, channel, sensitivity)
-values ($1, $2, $3, $4, coalesce($5, 'open'), $6, coalesce($7, ''), $8, $9, $10, $11, $12, $13);
+insert into tasks (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                   sensitivity, refs, task_id, status, title, details, actor_type, actor_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12, 'open'), $13,
+        coalesce($14, ''), (select actor_type from events where tenant_id = $1 and event_id = $2),
+        (select actor_id from events where tenant_id = $1 and event_id = $2));
 
 -- name: update_task
--- What the update does not mention stays as it was. Only a row of the same channel and sensitivity
--- is changed, so that nothing private gets into a public row.
-update tasks
-set event_id = $3, ts = $4, status = coalesce($5, status), title = coalesce($6, title),
-    details = coalesce($7, details),
-    refs = refs || array(select r from unnest($8::text[]) r where r <> all (refs))
-where tenant_id = $1 and task_id = $2
-  and channel = $9 and sensitivity = $10 and (channel <> 'private' or user_id = $11)
+-- What the update does not mention stays as it was.
+with old as (
+  update tasks set until = $6
+  where tenant_id = $1 and task_id = $5 and until is null
+    and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
+  returning *)
+insert into tasks (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                   sensitivity, refs, task_id, status, title, details, actor_type, actor_id)
+select tenant_id, $7, $6, $8, session_id, user_id, agent_id, channel, sensitivity,
+       refs || array(select r from unnest($9::text[]) r where r <> all (refs)),
+       task_id, coalesce($10, status), coalesce($11, title), coalesce($12, details),
+       (select e.actor_type from events e where e.tenant_id = $1 and e.event_id = $7),
+       (select e.actor_id from events e where e.tenant_id = $1 and e.event_id = $7)
+from old
 returning task_id;
+
+-- name: current_text
+select event_id, channel from view_texts
+where tenant_id = $1 and name = $2 and owner = $3 and until is null;
+
+-- name: end_text
+update view_texts set until = $4
+where tenant_id = $1 and name = $2 and owner = $3 and until is null;
+
+-- name: add_text
+insert into view_texts (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                        sensitivity, refs, name, owner, text)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+
+-- name: add_summary
+-- Its trust is the lowest of its author's and of all that it cites, what they cite included: a
+-- cited summary has its own already. Humans are trusted before agents, and agents before tools,
+-- whose output is theirs whoever recorded it.
+insert into summaries (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                       sensitivity, refs, summary_id, about, text, trust)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+        (select (array['human', 'agent', 'tool'])[max(array_position(
+                  array['human', 'agent', 'tool'],
+                  case e.kind when 'tool_result' then 'tool'
+                              else coalesce(s.trust, e.actor_type) end))]
+         from events e
+         left join summaries s on s.tenant_id = e.tenant_id and s.position = e.position
+         where e.tenant_id = $1 and (e.event_id = $2 or e.event_id = any($10))));
+
+-- name: add_handoff
+insert into handoffs (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                      sensitivity, refs, handoff_id, status, from_agent, to_agent, note, packet,
+                      answer)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $7, $12, $13, $14, '');
+
+-- name: answer_handoff
+-- Answers the status it had: only a pending one is changed.
+with found as (
+  select status, position from handoffs
+  where tenant_id = $1 and handoff_id = $2 and to_agent = $3 and until is null),
+old as (
+  update handoffs h set until = $4 from found f
+  where h.tenant_id = $1 and h.handoff_id = $2 and h.position = f.position
+    and f.status = 'pending'
+  returning h.*),
+fresh as (
+  insert into handoffs (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
+                        sensitivity, refs, handoff_id, status, from_agent, to_agent, note, packet,
+                        answer)
+  select tenant_id, $5, $4, $6, $7, user_id, agent_id, channel, sensitivity, refs, handoff_id, $8,
+         from_agent, to_agent, note, packet, $9
+  from old)
+select status from found;

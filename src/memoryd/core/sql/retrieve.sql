@@ -1,10 +1,25 @@
 -- name: chunks
 select c.position, c.ordinal, c.chunk_id, c.event_id, c.session_id, c.ts, c.kind, c.channel,
-       c.actor_type, c.actor_id, c.tags, c.token_est, c.text
-from unnest($2::bigint[], $3::int[]) with ordinality q (position, ordinal, place)
+       c.actor_type, c.actor_id,
+       case c.kind when 'tool_result' then 'tool' else coalesce(s.trust, c.actor_type) end as trust,
+       c.tags, c.token_est, c.text
+from unnest($2::text::bigint[], $3::text::int[]) with ordinality q (position, ordinal, place)
 join chunks c on c.tenant_id = $1 and c.position = q.position and c.ordinal = q.ordinal
+left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind = 'summary'
 order by q.place;
 
--- name: recorded_at
-select recorded_at from events
-where tenant_id = $1 and position = $2;
+-- name: position_at
+-- Recording times rise with positions, so halving finds the last one up to a time without an index
+-- of its own. Between two events that are gone, the one before them tells.
+with recursive halving (low, high) as (
+  select 0::bigint, coalesce((select max(position) from events where tenant_id = $1), 0)
+  union all
+  select case when m.before then m.middle else h.low end,
+         case when m.before then h.high else m.middle - 1 end
+  from halving h cross join lateral (
+    select (h.low + h.high + 1) / 2 as middle,
+           coalesce((select recorded_at from events
+                     where tenant_id = $1 and position <= (h.low + h.high + 1) / 2
+                     order by position desc limit 1) <= $2, true) as before) m
+  where h.low < h.high)
+select low from halving where low = high;

@@ -26,13 +26,18 @@ create table chunks (
 );
 create index chunks_session on chunks (tenant_id, session_id, position, ordinal);
 
+-- What changes over time is kept by its versions: a row holds from its `position` on, and `until` the
+-- position that replaced it, so that any moment of the log can be read again.
+
 create table decisions (
   tenant_id      text not null,
   decision_id    text not null,
   event_id       text not null,
+  position       bigint not null,
+  until          bigint,  -- when it was superseded
   ts             timestamptz not null,
-  status         text not null check (status in ('active', 'superseded')),
   scope          text not null check (scope in ('project', 'user', 'global')),
+  subject        text,
   decision       text not null,
   rationale      text[] not null,
   constraints    text[] not null,
@@ -40,33 +45,159 @@ create table decisions (
   consequences   text[] not null,
   supersedes     text,
   superseded_by  text,
+  conflicts      text[] not null,  -- decisions then active that seem to speak of the same
+  actor_type     text not null,  -- who said so
+  actor_id       text not null,
   session_id     text not null,
   user_id        text not null,
   agent_id       text not null,
   channel        text not null,
   sensitivity    text not null,
   refs           text[] not null,
-  primary key (tenant_id, decision_id)
+  primary key (tenant_id, decision_id),
+  unique (tenant_id, position)
 );
-create index decisions_status on decisions (tenant_id, status, ts);
+create index decisions_active on decisions (tenant_id, position) where until is null;
+create index decisions_until on decisions (tenant_id, until);
 
 create table tasks (
   tenant_id    text not null,
   task_id      text not null,
-  event_id     text not null,  -- the event that last changed it
+  event_id     text not null,
+  position     bigint not null,
+  until        bigint,
   ts           timestamptz not null,
   status       text not null check (status in ('open', 'doing', 'done')),
   title        text not null,
   details      text not null,
+  actor_type   text not null,  -- who said so last
+  actor_id     text not null,
   session_id   text not null,
   user_id      text not null,
   agent_id     text not null,
   channel      text not null,
   sensitivity  text not null,
   refs         text[] not null,
-  primary key (tenant_id, task_id)
+  primary key (tenant_id, task_id, position),
+  unique (tenant_id, position)
 );
-create index tasks_status on tasks (tenant_id, status, ts);
+create index tasks_current on tasks (tenant_id, status, position) where until is null;
+create index tasks_until on tasks (tenant_id, until);
+
+-- Texts that people edit: `identity.<agent>`, `rules.project`, `rules.user`, `rules.org`.
+create table view_texts (
+  tenant_id    text not null,
+  name         text not null,
+  owner        text not null,  -- the user whose it is; '' for what all share
+  event_id     text not null,
+  position     bigint not null,
+  until        bigint,
+  ts           timestamptz not null,
+  text         text not null,
+  session_id   text not null,
+  user_id      text not null,
+  agent_id     text not null,
+  channel      text not null,
+  sensitivity  text not null,
+  refs         text[] not null,
+  primary key (tenant_id, name, owner, position),
+  unique (tenant_id, position)
+);
+
+create table summaries (
+  tenant_id    text not null,
+  summary_id   text not null,
+  event_id     text not null,
+  position     bigint not null,
+  ts           timestamptz not null,
+  about        text not null,  -- the session it sums up
+  text         text not null,
+  trust        text not null,  -- the lowest of its author and of all that it cites
+  session_id   text not null,
+  user_id      text not null,
+  agent_id     text not null,
+  channel      text not null,
+  sensitivity  text not null,
+  refs         text[] not null,  -- the events it cites
+  primary key (tenant_id, summary_id),
+  unique (tenant_id, position)
+);
+create index summaries_about on summaries (tenant_id, about, position);
+
+create table handoffs (
+  tenant_id    text not null,
+  handoff_id   text not null,
+  event_id     text not null,
+  position     bigint not null,
+  until        bigint,
+  ts           timestamptz not null,
+  status       text not null check (status in ('pending', 'accepted', 'rejected')),
+  from_agent   text not null,
+  to_agent     text not null,
+  note         text not null,
+  packet       text not null,
+  answer       text not null,  -- what the receiver said to it
+  session_id   text not null,  -- where it was accepted; until then, where it was made
+  user_id      text not null,
+  agent_id     text not null,
+  channel      text not null,
+  sensitivity  text not null,
+  refs         text[] not null,
+  primary key (tenant_id, handoff_id, position),
+  unique (tenant_id, position)
+);
+create index handoffs_current on handoffs (tenant_id, to_agent, position) where until is null;
+
+-- What is remembered: facts and places of a user, core and journal of an agent, a team's board.
+create table memories (
+  tenant_id      text not null,
+  memory_id      text not null,
+  event_id       text not null,
+  position       bigint not null,
+  until          bigint,
+  ts             timestamptz not null,
+  op             text not null,  -- what made this row
+  type           text not null check (type in ('fact', 'place', 'core', 'journal', 'whiteboard')),
+  category       text check (category in ('person', 'preference', 'context', 'project')),
+  subject        text,
+  subject_key    text,           -- by which two subjects are the same
+  text           text not null,
+  place_id       text,
+  version        int not null,   -- rises with each new text
+  text_position  bigint not null,  -- the event that this text is found by
+  updated_at     timestamptz not null,  -- of this version
+  created_at     timestamptz not null,
+  born           bigint not null,  -- the position of its first event
+  session_id     text not null,
+  user_id        text not null,
+  agent_id       text not null,
+  channel        text not null,
+  sensitivity    text not null,
+  is_active      boolean not null,
+  deleted        boolean not null,
+  evicted        boolean not null,  -- from the user's document; still found
+  refs           text[] not null,
+  source_conversation_id  text,
+  source_message_id       text,
+  primary key (tenant_id, memory_id, position),
+  unique (tenant_id, position)
+);
+create index memories_owner on memories (tenant_id, user_id, type, position);
+create index memories_subject on memories (tenant_id, user_id, subject_key) where until is null;
+create index memories_text on memories (tenant_id, text_position);
+
+-- In which messages a place was mentioned.
+create table mentions (
+  tenant_id        text not null,
+  memory_id        text not null,
+  position         bigint not null,
+  event_id         text not null,
+  ts               timestamptz not null,
+  conversation_id  text not null,
+  message_id       text not null,
+  primary key (tenant_id, memory_id, position),
+  unique (tenant_id, position)
+);
 
 -- The search index, made from the chunks alone. A document is a chunk; documents are numbered
 -- densely in the order of the log, so that a block means the same in every segment, and segments
@@ -99,10 +230,20 @@ create table names (
   primary key (tenant_id, name_id)
 );
 
--- How often the index was made anew.
+-- How often the index was made anew, and since then deleted from.
 create table epochs (
   tenant_id  text primary key,
-  epoch      int not null
+  epoch      int not null,
+  deletions  int not null default 0
+);
+
+-- Deleted documents: they keep their numbers, so that blocks stay as they are, and exist for nobody.
+create table tombstones (
+  tenant_id  text not null,
+  position   bigint not null,
+  ordinal    int not null,
+  doc        int not null,  -- rises with position and ordinal
+  primary key (tenant_id, position, ordinal)
 );
 
 -- Vectors follow in the background, in the order of the log: what is embedded is a prefix of it.
@@ -141,6 +282,26 @@ alter table tasks enable row level security;
 alter table tasks force row level security;
 create policy tenant on tasks using (tenant_id = current_tenant());
 
+alter table view_texts enable row level security;
+alter table view_texts force row level security;
+create policy tenant on view_texts using (tenant_id = current_tenant());
+
+alter table summaries enable row level security;
+alter table summaries force row level security;
+create policy tenant on summaries using (tenant_id = current_tenant());
+
+alter table handoffs enable row level security;
+alter table handoffs force row level security;
+create policy tenant on handoffs using (tenant_id = current_tenant());
+
+alter table memories enable row level security;
+alter table memories force row level security;
+create policy tenant on memories using (tenant_id = current_tenant());
+
+alter table mentions enable row level security;
+alter table mentions force row level security;
+create policy tenant on mentions using (tenant_id = current_tenant());
+
 alter table segments enable row level security;
 alter table segments force row level security;
 create policy tenant on segments using (tenant_id = current_tenant());
@@ -152,6 +313,10 @@ create policy tenant on postings using (tenant_id = current_tenant());
 alter table epochs enable row level security;
 alter table epochs force row level security;
 create policy tenant on epochs using (tenant_id = current_tenant());
+
+alter table tombstones enable row level security;
+alter table tombstones force row level security;
+create policy tenant on tombstones using (tenant_id = current_tenant());
 
 alter table names enable row level security;
 alter table names force row level security;
@@ -166,5 +331,6 @@ alter table token_codes force row level security;
 create policy tenant on token_codes using (tenant_id = current_tenant());
 
 grant select, insert, update, delete
-  on chunks, decisions, tasks, segments, postings, names, epochs, code_segments, token_codes
+  on chunks, decisions, tasks, view_texts, summaries, handoffs, memories, mentions, segments, postings,
+     names, epochs, tombstones, code_segments, token_codes
   to memoryd_app;

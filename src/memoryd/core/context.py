@@ -1,0 +1,272 @@
+"""THE READ PATH: gather → retrieve → pack → a bundle and its receipt.
+
+Without a question nothing is retrieved, and all that a bundle is made of comes in one round trip.
+"""
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memoryd.core import db, errors, items, pack, privacy, read, receipt, render
+from memoryd.core.item import Item
+from memoryd.core.model import Reader
+from memoryd.core.pack import Filled, Omission
+from memoryd.core.receipt import Asked, Bundle, Receipt
+from memoryd.seal import connection
+from memoryd.search import analyze, retrieve
+from memoryd.search.searcher import Answer, Searcher, position_at
+
+LATEST = 2**62  # beyond any position
+TURN_ROWS = 300  # chunks of the conversation that are looked at
+TURN_TOKENS = 10_000  # of them read: what the window holds, and white space that is not shown
+DATED = ("decision", "task_update", "summary", "memory")  # kinds that can be out of date
+RETRIEVED = {"retrieved_evidence", "decision_ledger"}  # sections that a question changes
+# What is gathered, and the type of the items that it becomes.
+GATHERED = {
+    "texts": "view",
+    "tasks": "task",
+    "decisions": "decision",
+    "handoffs": "handoff",
+    "turns": "turn",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What retrieval gave: candidates in order, decisions among them, and what was left out."""
+
+    items: list[Item] = field(default_factory=list)
+    decisions: list[Item] = field(default_factory=list)
+    omissions: list[Omission] = field(default_factory=list)
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True)
+class Collected:
+    """All that could stand in a bundle."""
+
+    gathered: Mapping[str, Any]
+    found: Found
+    candidates: dict[str, Sequence[Item]]
+    clock: list[float]  # when each step was done
+
+
+async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked) -> Collected:
+    """What `reader` may see of each section that is asked for, best first, not yet packed."""
+    clock = [time.perf_counter()]
+    async with db.tenant(pool, reader.tenant_id) as conn:
+        gathered = await _gather(conn, reader, asked)
+    clock.append(time.perf_counter())
+    found = Found()
+    if asked.query_text is not None and RETRIEVED & set(asked.sections):
+        found = await _retrieve(pool, searcher, reader, asked, gathered["position"])
+    clock.append(time.perf_counter())
+    return Collected(gathered, found, _candidates(gathered, found, asked), clock)
+
+
+async def build(
+    pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked, acb_id: str
+) -> Bundle:
+    """A bundle for one model call, recorded so that it can be replayed.
+
+    What is recorded of the question is all that is asked: its secrets are not looked for either.
+    """
+    asked = receipt.without_secrets(reader, asked)
+    collected = await collect(pool, searcher, reader, asked)
+    gathered, found, clock = collected.gathered, collected.found, collected.clock
+    filled = pack.pack(collected.candidates, asked.max_tokens)
+    older = {"recent_window": gathered["older_turns"] or ()}
+    omitted = [
+        one
+        for name, section in filled.items()
+        for one in pack.omissions(section, older.get(name, ()))
+    ]
+    omitted += [one for one in found.omissions if one.section in asked.sections]
+    clock.append(time.perf_counter())
+    provenance = _provenance(reader, asked, gathered, found) | {"timings_ms": _timings(clock)}
+    async with receipt.writing(pool, reader.tenant_id) as conn:
+        omitted += await _outputs(conn, reader.tenant_id, filled)
+        made = Receipt(
+            acb_id=acb_id,
+            reader=reader,
+            asked=asked,
+            position=gathered["position"],
+            record=receipt.make(filled, omitted, provenance),
+        )
+        kept = await receipt.keep(conn, made, gathered["head"], sealing=gathered["sealing"])
+    if not kept:  # something was erased meanwhile, and this may show it
+        return await build(pool, searcher, reader, asked, acb_id)
+    return receipt.answer(made, {name: part.items for name, part in filled.items()})
+
+
+async def _gather(conn: db.Conn, reader: Reader, asked: Asked) -> dict[str, Any]:
+    position = await position_at(conn, reader.tenant_id, asked.as_of)
+    where = (reader.agent_id, asked.session_id, position, items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS)
+    row = await conn.fetchrow(db.query("context.gather"), *read.eyes(reader), *where)
+    assert row is not None
+    if position is not None and position > row["head"]:
+        raise errors.Invalid(
+            f"as_of is {position}, and the log ends at {row['head']}; leave it out for the present",
+            field="as_of",
+            limit=f"at most {row['head']}",
+        )
+    opened = {name: await connection.open_rows(conn, row[name] or ()) for name in GATHERED}
+    made = {
+        name: [items.made(kind, one) for one in opened[name]] for name, kind in GATHERED.items()
+    }
+    return {**row, **made}
+
+
+async def _retrieve(
+    pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked, position: int
+) -> Found:
+    wanted = retrieve.Search(
+        text=asked.query_text or "", now=asked.now, limit=retrieve.FULL, weights=asked.scoring
+    )
+    answer = await searcher.search(reader, wanted, position)
+    return _found(answer, await _settle(pool, reader.tenant_id, answer, position))
+
+
+async def _settle(
+    pool: db.Pool, tenant_id: str, answer: Answer, as_of: datetime | int | None
+) -> dict[int, Any]:
+    """What is known at `as_of` of what was found: is it replaced, stale, what does it cite."""
+    dated = sorted({row["position"] for row in answer.rows if row["kind"] in DATED})
+    if not dated:
+        return {}
+    async with db.tenant(pool, tenant_id) as conn:
+        at = await position_at(conn, tenant_id, as_of)
+        asked = (tenant_id, dated, LATEST if at is None else at)
+        rows = await conn.fetch(db.query("context.settle"), *asked)
+        said = await connection.open_rows(conn, [row["decision"] or "" for row in rows])
+    return {row["position"]: {**row, "decision": one} for row, one in zip(rows, said, strict=True)}
+
+
+def _found(answer: Answer, settled: Mapping[int, Any]) -> Found:
+    """Without what is out of date, without repetitions, and no summary before what it cites."""
+    fresh: list[Item] = []
+    gone: dict[str, list[str]] = {}
+    for row, hit in zip(answer.rows, answer.hits, strict=True):
+        said = settled.get(row["position"])
+        if said is not None and (said["replaced"] or said["stale"]):
+            reason = "superseded" if said["replaced"] else "stale_summary"
+            gone.setdefault(reason, []).append(row["event_id"])
+        else:
+            fresh.append(items.evidence([row], round(hit.score, 6), hit.parts))
+    distinct, repeated = pack.distinct(fresh)
+    if repeated:
+        gone["duplicate"] = [one.refs[0] for one in repeated]
+    current = {one.position: settled[one.position] for one in distinct if one.position in settled}
+    distinct = pack.spread(distinct)
+    order = _after_sources([one.position for one in distinct], current)
+    return Found(
+        [_citing(distinct[at], distinct, current) for at in order],
+        [items.made("decision", row["decision"]) for row in current.values() if row["decision"]],
+        [pack.omission(reason, "retrieved_evidence", ids) for reason, ids in gone.items()],
+        answer,
+    )
+
+
+def _after_sources(positions: Sequence[int], settled: Mapping[int, Any]) -> list[int]:
+    """The order in which each summary follows the last of what it cites: it is derived, so it loses
+    to its sources.
+    """
+    last = {position: at for at, position in enumerate(positions)}
+
+    def place(at: int) -> tuple[int, bool]:
+        said = settled.get(positions[at])
+        sources = [last[cited] for cited in (said["cites"] if said else ()) if cited in last]
+        return max([at, *sources]), bool(sources)
+
+    return sorted(range(len(positions)), key=place)
+
+
+def _citing(one: Item, found: Sequence[Item], settled: Mapping[int, Any]) -> Item:
+    """A summary with those of its sources that were found: it is not shown without them."""
+    cites = settled[one.position]["cites"] if one.position in settled else ()
+    if not cites:
+        return one
+    return replace(one, after=frozenset(cites) & {other.position for other in found})
+
+
+async def search(
+    pool: db.Pool,
+    searcher: Searcher,
+    reader: Reader,
+    wanted: retrieve.Search,
+    as_of: datetime | int | None,
+) -> Answer:
+    """A plain search, in which no summary stands above what it cites, and no memory is shown that
+    was changed or deleted since.
+    """
+    answer = await searcher.search(reader, wanted, as_of)
+    if not any(row["kind"] in ("summary", "memory") for row in answer.rows):
+        return answer
+    deep = await searcher.search(reader, replace(wanted, limit=retrieve.FULL), as_of)
+    settled = await _settle(pool, reader.tenant_id, deep, as_of)
+    order = _after_sources([row["position"] for row in deep.rows], settled)
+    gone = {at for at, said in settled.items() if said["forgotten"]}
+    order = [at for at in order if deep.rows[at]["position"] not in gone][: wanted.limit]
+    return replace(deep, rows=[deep.rows[at] for at in order], hits=[deep.hits[at] for at in order])
+
+
+def _candidates(
+    gathered: Mapping[str, Any], found: Found, asked: Asked
+) -> dict[str, Sequence[Item]]:
+    """Of each section that is asked for, what could stand in it, best first."""
+    ledger = {one.position: one for one in [*found.decisions, *gathered["decisions"]]}
+    identity = [one for one in gathered["texts"] if one.head.startswith("[identity.")]
+    every: dict[str, Sequence[Item]] = {
+        "identity": identity,
+        "rules": [one for one in gathered["texts"] if one not in identity],
+        "task_state": gathered["tasks"],
+        "decision_ledger": list(ledger.values()),
+        "handoff_packet": gathered["handoffs"],
+        "retrieved_evidence": found.items,
+        "recent_window": gathered["turns"],
+    }
+    return {name: every[name] for name in render.SECTIONS if name in asked.sections}
+
+
+async def _outputs(conn: db.Conn, tenant_id: str, filled: Mapping[str, Filled]) -> list[Omission]:
+    """The outputs of which a part is shown, with the artifact that has the whole."""
+    shown = [one for part in filled.values() for one in part.items]
+    partly = sorted({one.refs[-1] for one in shown if one.cut or one.type in items.PARTS})
+    if not partly:
+        return []
+    rows = await conn.fetch(db.query("context.artifacts"), tenant_id, partly)
+    return [
+        Omission("truncated_tool_output", "", (row["event_id"],), 1, row["artifact_id"])
+        for row in rows
+    ]
+
+
+def _provenance(
+    reader: Reader, asked: Asked, gathered: Mapping[str, Any], found: Found
+) -> dict[str, Any]:
+    sight, answer = privacy.sight(reader), found.answer
+    terms = analyze.query_terms(asked.query_text) if asked.query_text else []
+    shown = {
+        "intent": asked.intent,
+        "query_terms": list(terms)[: pack.LISTED],
+        "candidate_pool_size": answer.pool if answer else 0,
+        "filters": {
+            "sensitivity_allowed": list(sight.sensitivities),
+            "channels": [*sight.channels, *sight.own_channels],
+        },
+        "scoring": dict(zip(("alpha", "beta", "gamma"), asked.scoring, strict=True)),
+        "position": gathered["position"],
+        "now": asked.now.isoformat(),
+        "hidden": gathered["hidden"] + (answer.hidden if answer else gathered["hidden_turns"]),
+    }
+    if answer:
+        shown["embedding"] = {"model": answer.model, "pending_vectors": answer.pending_vectors}
+    return shown | ({"degraded": answer.degraded} if answer and answer.degraded else {})
+
+
+def _timings(clock: Sequence[float]) -> dict[str, float]:
+    spent = [(after - before) * 1000 for before, after in itertools.pairwise(clock)]
+    return dict(zip(("read", "retrieve", "pack"), (round(part, 2) for part in spent), strict=True))

@@ -1,0 +1,221 @@
+"""Candidates → sections within budget: fit, dedupe, spread, join, cite. Pure and deterministic.
+
+An item's tokens are counted on its text as rendered, with the blank line after it, and frames on
+theirs; since every joint is a seam, the sum is the exact count of the whole text.
+"""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memoryd import neutral, similar
+from memoryd.core import item, render, tokens
+from memoryd.core.item import Item
+
+TOTAL = 65_000
+# Tokens of each section at most, by seed 003 §8.1, most important first; the rest is the reserve.
+CAPS = {
+    "identity": 1_200,
+    "rules": 6_000,
+    "task_state": 3_000,
+    "decision_ledger": 4_000,
+    "handoff_packet": 6_000,
+    "retrieved_evidence": 28_000,
+    "recent_window": 8_000,
+}
+ONCE = ("chunk", "turn", "reference", "decision", "task")  # types whose same text is shown once
+BRIEF = 16  # tokens; "yes" said twice in a conversation was said twice
+SPREAD = 0.02  # of the best score; more, and questions of one part lose
+LISTED = 20  # ids of one kind of omission; the count says how many more
+
+
+@dataclass(frozen=True)
+class Omission:
+    reason: str
+    section: str
+    candidates: tuple[str, ...]
+    count: int
+    artifact_id: str | None = None
+
+
+@dataclass
+class Filled:
+    """A section as far as it is packed."""
+
+    name: str
+    used: int = 0
+    items: list[Item] = field(default_factory=list)
+    left_out: list[tuple[str, Item]] = field(default_factory=list)
+
+
+@functools.cache
+def _frame(section: str) -> int:
+    return tokens.count(render.opening(section)) + tokens.count(render.closing(section))
+
+
+def pack(candidates: Mapping[str, Sequence[Item]], budget: int) -> dict[str, Filled]:
+    """Each section is sure of its share of `budget`; room that one leaves goes to the others, the
+    most important first, up to their caps. Only the reserve stays free.
+    """
+    names = [name for name in CAPS if name in candidates]
+    # The conversation before the evidence: what it shows for sure need not be found again.
+    order = sorted(names, key=lambda name: name == "retrieved_evidence")
+    sure: dict[str, Filled] = {}
+    for name in order:
+        sure[name] = fill(name, candidates[name], share(name, budget), sure.values())
+    if budget >= TOTAL:  # its share is all that a section may ever have
+        return {name: _settled(sure[name]) for name in names}
+    spare = budget - reserve(budget) - sum(filled.used for filled in sure.values())
+    wider: dict[str, Filled] = {}
+    for name in names:
+        room = min(CAPS[name], sure[name].used + spare)
+        shown = [*wider.values()]
+        if name == "retrieved_evidence" and "recent_window" in sure:
+            shown.append(sure["recent_window"])
+        wider[name] = fill(name, candidates[name], room, shown)
+        # What was cut to its share would be cut again to the size that it has now.
+        if name != "retrieved_evidence" and wider[name].used < sure[name].used:
+            wider[name] = sure[name]
+        spare -= wider[name].used - sure[name].used
+    return {name: _settled(wider[name]) for name in names}
+
+
+def share(section: str, budget: int) -> int:
+    """Tokens of `budget` that a section is sure of."""
+    return min(CAPS[section], CAPS[section] * budget // TOTAL)
+
+
+def reserve(budget: int) -> int:
+    """Tokens of `budget` that stay free."""
+    return (TOTAL - sum(CAPS.values())) * budget // TOTAL
+
+
+def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled] = ()) -> Filled:
+    """As many of `items`, in their order, as `room` holds; long ones may be cut."""
+    filled = Filled(section)
+    elsewhere = [one for other in others for one in other.items]
+    shown = {one.position for one in elsewhere if _whole(one)}
+    said = {_said(one) for one in elsewhere if one.cut is None}
+    talk, closed = section == "recent_window", False
+    for one in items:
+        if one.position in shown:
+            continue
+        if (again := _said(one, talk)) in said and one.type in ONCE:
+            filled.left_out.append(("duplicate", one))
+            continue
+        # Holes in a conversation mislead: it ends where the rest is shown elsewhere or has no room.
+        closed = closed or (talk and _said(one) in said)
+        cited = not one.after or one.after <= shown | {kept.position for kept in filled.items}
+        room_left = room - (filled.used or _frame(section))
+        fitting = None
+        if cited and not closed:
+            fitting = item.fit(one, room_left, talk and not filled.items)
+        closed = closed or (talk and fitting is None)
+        if fitting is None:
+            filled.left_out.append(("over_budget", one))
+            continue
+        said.add(again)
+        filled.used = (filled.used or _frame(section)) + fitting.tokens
+        filled.items.append(fitting)
+    return filled
+
+
+def _said(one: Item, talk: bool = False) -> str:
+    """Equal for what need not be said twice. In a conversation that is a longer text of the same
+    speaker: a second "no" is another answer.
+    """
+    if talk:
+        return one.text if one.tokens > BRIEF else f"\0{one.position}"  # like no other
+    return f"{one.type} {one.body}" if one.names else one.body
+
+
+def _whole(one: Item) -> bool:
+    """It shows all of its event, so that nothing else need show any of it."""
+    return one.cut is None and one.type not in ("chunk", "reference")
+
+
+def _settled(filled: Filled) -> Filled:
+    """In the order in which it is read."""
+    if filled.name == "recent_window":
+        filled.items.reverse()
+    if filled.name == "retrieved_evidence":
+        filled.items = _joined(filled.items)
+        filled.used = sum(one.tokens for one in filled.items) + _frame(filled.name) * bool(
+            filled.items
+        )
+    return filled
+
+
+def _joined(items: Sequence[Item]) -> list[Item]:
+    """Neighbouring chunks of one event become one item, where the best of them stood. One that is
+    cut stays alone: the others follow what it lacks.
+    """
+    runs: dict[tuple[int, int, int | None], list[Item]] = {}
+    for one in sorted(items, key=lambda one: (one.position, one.ordinals)):
+        joint = (one.position, one.ordinals[0] - 1, None)
+        before = runs.pop(joint, []) if one.cut is None else []
+        runs[one.position, one.ordinals[-1], one.cut] = [*before, one]
+    place = {id(one): at for at, one in enumerate(items)}
+    best = sorted(runs.values(), key=lambda run: min(place[id(one)] for one in run))
+    return [one for run in best for one in _cheaper(run)]
+
+
+def _cheaper(run: list[Item]) -> list[Item]:
+    """Joined, unless the white space between them costs more than it saves to join them."""
+    if len(run) == 1:
+        return run
+    joined = _join(run)
+    return [joined] if joined.tokens <= sum(one.tokens for one in run) else run
+
+
+def _join(run: list[Item]) -> Item:
+    best = max(run, key=lambda one: one.score or 0.0)
+    raw = "".join(one.raw for one in run)
+    return item.make(
+        (run[0].head, neutral.neutral(raw.strip())),
+        type=best.type,
+        position=best.position,
+        ordinals=tuple(ordinal for one in run for ordinal in one.ordinals),
+        refs=(*(ref for one in run for ref in one.refs[:-1]), best.refs[-1]),
+        score=best.score,
+        parts=best.parts,
+        raw=raw,
+    )
+
+
+def distinct(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    """Those that say something new, and those that repeat, nearly word for word, one before."""
+    repeated = similar.repeats([one.body for one in items])
+    kept = [one for at, one in enumerate(items) if at not in repeated]
+    return kept, [items[at] for at in sorted(repeated)]
+
+
+def spread(items: Sequence[Item]) -> list[Item]:
+    """Best first, but each a little later for what its session has before it: the parts of a
+    question are often spoken of in different sessions. Scores stay as they are.
+    """
+    best = max((one.score or 0.0 for one in items), default=0.0)
+    before: Counter[str] = Counter()
+    worth: list[float] = []
+    for one in items:
+        late = SPREAD * best * math.log1p(before[one.session])
+        worth.append(round((one.score or 0.0) - late, 6))  # the same on every machine
+        before[one.session] += 1
+    return [items[at] for at in sorted(range(len(items)), key=lambda at: -worth[at])]
+
+
+def omissions(filled: Filled, unread: Sequence[str] = ()) -> list[Omission]:
+    """What was left out of a section, by reason; `unread` are known to have no room."""
+    found: dict[str, list[str]] = {}
+    for reason, one in filled.left_out:
+        found.setdefault(reason, []).append(one.refs[0])
+    cut = [one.refs[0] for one in filled.items if one.cut is not None]
+    if over := [*cut, *found.get("over_budget", []), *unread]:
+        found["over_budget"] = over
+    return [omission(reason, filled.name, ids) for reason, ids in found.items()]
+
+
+def omission(reason: str, section: str, ids: Sequence[str]) -> Omission:
+    return Omission(reason, section, tuple(ids[:LISTED]), len(ids))

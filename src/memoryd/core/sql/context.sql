@@ -1,0 +1,226 @@
+-- What a bundle is made of. $2 sensitivities, $3 channels open to all readers of this kind, $4
+-- channels open to the owner, $5 the owner, as in read.sql. A version holds from its `position` until
+-- its `until`; the two halves of each union have an index each, one for the present and one for the past.
+-- `+ 0` leaves the past its own: what has ended since then is none where that is the present, but
+-- the planner, who cannot know that, would walk all that a tenant ever had by `position`.
+
+-- name: gather
+-- Everything but retrieval, at one position ($8, or the head) and in one round trip.
+with head as (
+  select coalesce((select position from events where tenant_id = $1 order by position desc limit 1),
+                  0) as head),
+at as (select head, least(coalesce($8::bigint, head), head) as position from head),
+texts as (
+  select t.*, t.sensitivity = any($2::text[]) and (t.channel = any($3::text[])
+           or (t.channel = any($4::text[]) and t.user_id = $5)) as seen
+  from at join view_texts t on t.tenant_id = $1
+    and t.name = any(array['identity.' || $6, 'rules.org', 'rules.project', 'rules.user'])
+    and t.owner = any(array['', $5])
+    and t.position <= at.position and (t.until is null or t.until > at.position)),
+todo as (  -- what is being done, and what this session has to do, before the newest of the rest
+  (select t.* from tasks t
+   where t.tenant_id = $1 and t.until is null and t.status = 'doing'
+     and t.position <= (select position from at) and t.sensitivity = any($2::text[])
+     and (t.channel = any($3::text[]) or (t.channel = any($4::text[]) and t.user_id = $5))
+   order by t.session_id <> $7, t.position desc limit 100)
+  union
+  (select t.* from tasks t
+   where t.tenant_id = $1 and t.until is null and t.status = 'open'
+     and t.position <= (select position from at) and t.sensitivity = any($2::text[])
+     and (t.channel = any($3::text[]) or (t.channel = any($4::text[]) and t.user_id = $5))
+   order by t.session_id <> $7, t.position desc limit 150)
+  union
+  (select t.* from tasks t
+   where t.tenant_id = $1 and t.until > (select position from at) and t.status <> 'done'
+     and t.position + 0 <= (select position from at) and t.sensitivity = any($2::text[])
+     and (t.channel = any($3::text[]) or (t.channel = any($4::text[]) and t.user_id = $5))
+   order by t.status, t.session_id <> $7, t.position + 0 desc limit 150)),
+decided as (
+  (select d.* from decisions d
+   where d.tenant_id = $1 and d.until is null and d.position <= (select position from at)
+     and d.sensitivity = any($2::text[])
+     and (d.channel = any($3::text[]) or (d.channel = any($4::text[]) and d.user_id = $5))
+   order by d.position desc limit 150)
+  union all
+  (select d.* from decisions d
+   where d.tenant_id = $1 and d.until > (select position from at)
+     and d.position + 0 <= (select position from at) and d.sensitivity = any($2::text[])
+     and (d.channel = any($3::text[]) or (d.channel = any($4::text[]) and d.user_id = $5))
+   order by d.position + 0 desc limit 150)),
+handed as (
+  select h.*, h.sensitivity = any($2::text[]) and (h.channel = any($3::text[])
+           or (h.channel = any($4::text[]) and h.user_id = $5)) as seen
+  from at join handoffs h on h.tenant_id = $1 and h.to_agent = $6
+    and h.position <= at.position and (h.until is null or h.until > at.position)
+  where h.status = 'pending' or (h.status = 'accepted' and h.session_id = $7)
+  order by seen desc, h.position desc limit 300),
+turns as (  -- what newer turns cost is known before a text is read: what has no room stays here
+  select c.*, sum(c.cost) over (order by c.position desc)
+              - sum(c.cost) over (partition by c.position) as newer
+  from (
+    select c.position, c.ordinal, c.event_id, c.kind, c.actor_type, c.actor_id, c.token_est, c.text,
+           case when c.kind = 'tool_result'  -- a long one is shown as a reference
+                  or row_number() over (partition by hashtextextended(c.text, 0)
+                                        order by c.position desc, c.ordinal) > 1  -- said once
+                then 0 else c.token_est end as cost
+    from (
+      select * from chunks c
+      where c.tenant_id = $1 and c.session_id = $7 and c.position <= (select position from at)
+        and c.ordinal < $9
+        and c.kind in ('message', 'tool_call', 'tool_result', 'artifact')
+        and c.sensitivity = any($2::text[])
+        and (c.channel = any($3::text[]) or (c.channel = any($4::text[]) and c.user_id = $5))
+      order by c.position desc, c.ordinal desc limit $10) c) c),
+-- What this reader may not see is counted among the newest rows, a bounded number of each kind.
+newest as (
+  (select t.sensitivity, t.channel, t.user_id, false as said from tasks t
+   where t.tenant_id = $1 and t.until is null and t.status in ('open', 'doing')
+     and t.position <= (select position from at)
+   order by t.position desc limit 300)
+  union all
+  (select t.sensitivity, t.channel, t.user_id, false from tasks t
+   where t.tenant_id = $1 and t.until > (select position from at) and t.status <> 'done'
+     and t.position + 0 <= (select position from at)
+   order by t.position + 0 desc limit 300)
+  union all
+  (select d.sensitivity, d.channel, d.user_id, false from decisions d
+   where d.tenant_id = $1 and d.until is null and d.position <= (select position from at)
+   order by d.position desc limit 300)
+  union all
+  (select d.sensitivity, d.channel, d.user_id, false from decisions d
+   where d.tenant_id = $1 and d.until > (select position from at)
+     and d.position + 0 <= (select position from at)
+   order by d.position + 0 desc limit 300)
+  union all
+  (select c.sensitivity, c.channel, c.user_id, true from chunks c
+   where c.tenant_id = $1 and c.session_id = $7 and c.position <= (select position from at)
+     and c.ordinal < $9
+     and c.kind in ('message', 'tool_call', 'tool_result', 'artifact')
+   order by c.position desc, c.ordinal desc limit $10)),
+unseen as (
+  select said from newest where not (sensitivity = any($2::text[])
+    and (channel = any($3::text[]) or (channel = any($4::text[]) and user_id = $5)))
+  union all select false from texts where not seen
+  union all select false from handed where not seen)
+select at.head, at.position,
+  -- Rows as text, since most are known from the bundle before and need not be read again.
+  (select array_agg(row_to_json(t)::text order by t.name)
+   from (select name, text, event_id, position from texts where seen) t) as texts,
+  (select array_agg(row_to_json(t)::text order by t.status, t.session_id <> $7, t.position desc)
+   from (select task_id, status, title, details, actor_type, actor_id, event_id, position, refs,
+                session_id from todo) t
+  ) as tasks,
+  (select array_agg(row_to_json(d)::text order by d.position desc)
+   from (select decision_id, scope, decision, rationale, constraints, alternatives, consequences,
+                conflicts, ts, actor_type, actor_id, event_id, position, refs
+         from decided) d
+  ) as decisions,
+  (select array_agg(row_to_json(h)::text order by h.position desc)
+   from (select handoff_id, status, from_agent, packet, event_id, position, refs
+         from handed where seen order by position desc limit 40) h) as handoffs,
+  (select array_agg(c.rows order by c.position desc) from (
+     select c.position, json_agg(c order by c.ordinal)::text as rows
+     from (select t.position, t.ordinal, t.event_id, t.kind, t.actor_type, t.actor_id, t.token_est,
+                  t.text, e.content->>'tool' as tool, e.content->>'path' as path,
+                  case when t.ordinal = $9 - 1
+                       then (select sum(all_of.token_est) from chunks all_of
+                             where all_of.tenant_id = $1 and all_of.position = t.position)
+                  end as whole
+           from turns t left join events e
+             on e.tenant_id = $1 and e.event_id =
+                case when t.kind = 'tool_result' and t.ordinal = 0 then t.event_id end
+           where t.newer <= $11) c
+     group by c.position having min(c.ordinal) = 0) c  -- an edge may lack its beginning
+  ) as turns,
+  (select array_agg(t.event_id order by t.position desc) from turns t
+   where t.newer > $11 and t.ordinal = 0) as older_turns,
+  (select count(*) from unseen where not said) as hidden,
+  (select count(*) from unseen where said) as hidden_turns,
+  exists (select from tenant_keys where tenant_id = $1) as sealing
+from at;
+
+-- name: settle
+-- Of events that were found ($2 positions), as of $3: what has been replaced since, which summaries
+-- are stale, and what they cite. A cited event that is gone, or replaced, makes a summary stale.
+select p.position,
+  coalesce(d.until <= $3, t.until <= $3, m.forgotten, false) as replaced,
+  coalesce(m.forgotten, false) as forgotten,
+  case when d.until is null or d.until > $3 then row_to_json(d) end as decision,
+  coalesce((with recursive cited (event_id) as (
+              select unnest(s.refs)
+              union
+              select unnest(o.refs) from cited c join summaries o
+                on o.tenant_id = $1 and o.summary_id = 'sum_' || substr(c.event_id, 5))
+            select bool_or(e.position is null or od.until <= $3 or ot.until <= $3
+                           or ov.until <= $3)
+            from cited r
+            left join events e on e.tenant_id = $1 and e.event_id = r.event_id
+            left join decisions od on od.tenant_id = $1 and od.position = e.position
+            left join tasks ot on ot.tenant_id = $1 and ot.position = e.position
+            left join view_texts ov on ov.tenant_id = $1 and ov.position = e.position),
+           false) as stale,
+  array(select e.position from unnest(s.refs) r (event_id)
+        join events e on e.tenant_id = $1 and e.event_id = r.event_id) as cites
+from unnest($2::bigint[]) p (position)
+left join decisions d on d.tenant_id = $1 and d.position = p.position
+left join tasks t on t.tenant_id = $1 and t.position = p.position
+left join summaries s on s.tenant_id = $1 and s.position = p.position
+left join lateral (  -- a memory's text holds while some row of it has it, and was not forgotten
+  select not bool_or(r.position <= $3 and (r.until is null or r.until > $3)
+                     and r.is_active and not r.deleted) as forgotten
+  from memories r where r.tenant_id = $1 and r.text_position = p.position) m on true;
+
+-- name: artifacts
+select event_id, artifact_id from artifacts
+where tenant_id = $1 and event_id = any($2::text[])
+order by event_id, artifact_id;
+
+-- name: begin_receipt
+-- A receipt may be lost with the last instants before a crash; an event never is. An erasure holds
+-- the lock alone: it sees every receipt written before it, and the later ones see it.
+select set_config('memoryd.tenant', $1, true), set_config('synchronous_commit', 'off', true),
+       pg_advisory_xact_lock_shared(hashtextextended('memoryd.receipts.' || $1, 0));
+
+-- name: add_receipt
+-- Unless something was erased since the head ($7) that the bundle was gathered at.
+insert into receipts (tenant_id, acb_id, ts, position, inputs, items)
+select $1::text, $2::text, $3::timestamptz, $4::bigint, $5::jsonb, $6::jsonb
+where not exists (select from events where tenant_id = $1 and kind = 'erasure' and position > $7)
+returning true;
+
+-- name: receipt
+-- Not a prompt's, which is no bundle.
+select ts, position, inputs, items from receipts
+where tenant_id = $1 and acb_id = $2 and starts_with(acb_id, 'acb_');
+
+-- name: replay_texts
+select name, text, event_id, position from view_texts
+where tenant_id = $1 and position = any($2::bigint[]);
+
+-- name: replay_tasks
+select task_id, status, title, details, actor_type, actor_id, event_id, position, refs from tasks
+where tenant_id = $1 and position = any($2::bigint[]);
+
+-- name: replay_decisions
+select decision_id, scope, decision, rationale, constraints, alternatives, consequences, conflicts,
+       ts, actor_type, actor_id, event_id, position, refs
+from decisions
+where tenant_id = $1 and position = any($2::bigint[]);
+
+-- name: replay_handoffs
+select handoff_id, status, from_agent, packet, event_id, position, refs from handoffs
+where tenant_id = $1 and position = any($2::bigint[]);
+
+-- name: replay_chunks
+select c.position, c.ordinal, c.chunk_id, c.event_id, c.ts, c.kind, c.actor_type, c.actor_id,
+       case c.kind when 'tool_result' then 'tool' else coalesce(s.trust, c.actor_type) end as trust,
+       c.token_est, c.text, e.content->>'tool' as tool, e.content->>'path' as path,
+       case when c.ordinal = $3 - 1
+            then (select sum(all_of.token_est) from chunks all_of
+                  where all_of.tenant_id = $1 and all_of.position = c.position) end as whole
+from chunks c left join events e
+  on e.tenant_id = $1 and e.event_id = c.event_id and c.kind = 'tool_result' and c.ordinal = 0
+left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind = 'summary'
+where c.tenant_id = $1 and c.position = any($2::bigint[])
+  and (c.ordinal < $3 or c.ordinal = any($4::int[]))
+order by c.position desc, c.ordinal;

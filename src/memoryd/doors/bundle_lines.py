@@ -1,0 +1,148 @@
+"""A bundle → lines for a terminal: each section's bar, its items, what was left out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memoryd.core import pack
+from memoryd.doors.cli import clipped, printable
+
+BAR = 20  # characters
+FEW = 8  # items of a section, unless all are asked for
+LEAST = 20  # columns for words, however narrow the terminal
+USED, LENT, FREE, RESERVED = "█▓░·"
+REF = 30  # characters of an id: `evt_` and a ULID
+
+Shown = Mapping[str, Any]
+
+
+def bundle(answer: Shown, width: int, every: bool) -> list[str]:
+    """What a person wants to know of a bundle; where it was built makes no difference."""
+    return [
+        *_sections(answer, width, every),
+        *_totals(answer),
+        *_omissions(answer["omissions"], width),
+        *_notes(answer),
+        "",
+        f"built at log position {answer['provenance']['position']:,}; to see it again, as it is:",
+        f"  memoryd bundle --replay {answer['acb_id']}",
+    ]
+
+
+def difference(new: str, old: str, found: Shown, width: int) -> list[str]:
+    """What came in and what fell out, with the reason of each."""
+    came, fell = found["came_in"], found["fell_out"]
+    lines = [
+        f"new  {printable(new)}",
+        f"old  {printable(old)}",
+        f"     {found['kept']} kept, {len(came)} came in, {len(fell)} fell out",
+    ]
+    for sign, changes in (("+", came), ("-", fell)):
+        for one in changes:
+            ref = one["refs"][-1] if one["type"] == "chunk" else one["refs"][0]
+            where = f"{sign} {one['section']:<18}  {one['why']:<21} {ref}"
+            said = _words(one["text"], named=one["type"] not in ("chunk", "turn", "reference"))
+            lines += ["", printable(where), "  " + clipped(said, max(width - 2, LEAST))]
+    return lines
+
+
+def _sections(answer: Shown, width: int, every: bool) -> Iterator[str]:
+    budget = answer["budget_tokens"]
+    for section in answer["sections"]:
+        name, used = section["name"], section["token_est"]
+        cap, share = pack.CAPS[name], pack.share(name, budget)
+        most = f"  cap {cap:,}" if share < cap else ""
+        yield f"{name:<18}  {_bar(used, share)} {used:>7,} of {share:>6,}{most}"
+        yield from _items(section, width, every)
+
+
+def _items(section: Shown, width: int, every: bool) -> Iterator[str]:
+    lines = [_item(number, one, width) for number, one in enumerate(section["items"], 1)]
+    more = 0 if every else max(len(lines) - FEW, 0)
+    if more and section["name"] == "recent_window":  # the newest stand last there
+        yield f"{'':9} … {more} before these (--all shows them)"
+        yield from lines[more:]
+    else:
+        yield from lines[: len(lines) - more]
+        if more:
+            yield f"{'':9} … {more} more (--all shows them)"
+    if lines:
+        yield ""
+
+
+def _item(number: int, one: Shown, width: int) -> str:
+    score = one.get("score")
+    lead = f"{number:>3} {score:>5.2f} " if score is not None else " " * 10
+    own = one.get(f"{one['type']}_id")
+    ref = own or one["refs"][-1 if score is not None else 0]
+    head = f"{lead}{printable(ref):<{REF}}  "
+    return head + clipped(_words(one["text"], bool(own)), max(width - len(head), LEAST))
+
+
+def _words(text: str, named: bool) -> str:
+    """What it says, after who said it, or the state of a task: the head has more than fits."""
+    head, _, body = text.partition("\n")
+    parts = head.strip("[]").split(", ")
+    said = ""
+    if parts[0].startswith("tsk_"):
+        said = f"{parts[1]}: "
+    elif not named and parts[0] != "":
+        origin = parts[1] if parts[0].isdecimal() and len(parts) > 1 else parts[0]
+        said = f"{origin.partition(' ')[2]}: " if " " in origin else ""
+    return printable(said + " ".join(body.split()))
+
+
+def _bar(used: int, share: int) -> str:
+    """Full at its share; beyond it, the part is marked that others did not need."""
+    if used <= share:
+        filled = _cells(used, share)
+        return USED * filled + FREE * (BAR - filled)
+    own = _cells(share, used)
+    return USED * own + LENT * (BAR - own)
+
+
+def _cells(part: int, whole: int) -> int:
+    """Of the bar; something is never shown as nothing."""
+    return max(round(BAR * part / whole), int(part > 0)) if whole else 0
+
+
+def _totals(answer: Shown) -> Iterator[str]:
+    budget, used = answer["budget_tokens"], answer["token_used_est"]
+    reserve = pack.reserve(budget)
+    kept, filled = _cells(reserve, budget), _cells(used, budget)
+    bar = USED * filled + FREE * (BAR - filled - kept) + RESERVED * kept
+    yield f"{'total':<18}  {bar} {used:>7,} of {budget:>6,}  {reserve:,} in reserve ({RESERVED})"
+    shares = [pack.share(section["name"], budget) for section in answer["sections"]]
+    used_of = [section["token_est"] for section in answer["sections"]]
+    if any(used > share for used, share in zip(used_of, shares, strict=True)):
+        yield f"{'':18}  {LENT} is room that other sections left"
+
+
+def _omissions(omissions: Sequence[Shown], width: int) -> Iterator[str]:
+    """By reason and section, with as many refs as fit."""
+    grouped: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    for one in omissions:
+        key = (one["reason"], one.get("section") or "")
+        count, refs = grouped.get(key, (0, []))
+        own = [one["artifact_id"]] if one.get("artifact_id") else one["candidates"]
+        grouped[key] = (count + one["count"], [*refs, *own])
+    if grouped:
+        yield ""
+        yield "left out"
+    longest = max((len(reason) for reason, _ in grouped), default=0)
+    for (reason, section), (count, refs) in sorted(grouped.items()):
+        head = f"  {reason:<{longest}} {count:>5} {section:<18} "
+        shown = refs[: max((width - len(head) + 1) // (REF + 1), 1)]
+        yield printable(head + " ".join(shown))
+
+
+def _notes(answer: Shown) -> Iterator[str]:
+    provenance = answer["provenance"]
+    pending = provenance.get("embedding", {}).get("pending_vectors")
+    if pending:
+        yield f"({pending:,} chunks are found by words alone as yet)"
+    if provenance.get("degraded"):
+        yield f"({provenance['degraded']})"
+    if provenance.get("hidden"):
+        yield f"({provenance['hidden']:,} more are hidden from this user and channel)"
+    if not any(section["items"] for section in answer["sections"]):
+        yield "it is empty; see what is recorded with: memoryd events"

@@ -1,0 +1,117 @@
+"""`memoryd bundle`."""
+
+import shutil
+import sys
+from typing import Any
+from urllib.parse import quote
+
+import click
+from click.core import ParameterSource
+
+from memoryd.core import render
+from memoryd.core.config import Settings
+from memoryd.doors import bundle_lines, reach
+from memoryd.doors.cli import json_option, main, run, say, settings, show
+
+PATH = "/api/v1/acb"
+_SENT = {
+    "question": "query_text",
+    "session": "session_id",
+    "agent": "agent_id",
+    "user": "user_id",
+    "format_": "format",
+    "section": "sections",
+}
+
+
+@main.command()
+@click.argument("question", required=False)
+@click.option("--session", default="default", show_default=True, help="The conversation it is for.")
+@click.option("--agent", help="Which agent asks.")
+@click.option("--user", help="Who will see it, and whose private events are seen.")
+@click.option("--channel", type=click.Choice(["private", "public", "team", "agent"]))
+@click.option("--intent", help="default, recall, recent or decide name weights; others are noted.")
+@click.option("--max-tokens", type=int, help="The budget; 65000 if omitted.")
+@click.option("--as-of", help="A log position or a time: the bundle as it would have been then.")
+@click.option(
+    "--section",
+    multiple=True,
+    type=click.Choice(render.SECTIONS),
+    metavar="NAME",
+    help=f"Only this; may be given several times. One of {', '.join(render.SECTIONS)}.",
+)
+@click.option("--format", "format_", type=click.Choice(["sections", "messages"]))
+@click.option("--provider", type=click.Choice(["anthropic", "openai"]), help="Of the messages.")
+@click.option("--replay", metavar="ID", help="Show a bundle that was built before, as it was.")
+@click.option("--diff", nargs=2, metavar="NEW OLD", help="What NEW has that OLD has not, and why.")
+@click.option("--text", is_flag=True, help="Print the text that a model would get, and no more.")
+@click.option("--all", "every", is_flag=True, help="Show every item of a section.")
+@json_option
+def bundle(as_json: bool, text: bool, every: bool, **given: Any) -> None:
+    """Build what a model needs for QUESTION: budgeted, cited, replayable.
+
+    Without a QUESTION nothing is retrieved: rules, tasks, decisions and the conversation alone.
+
+    \b
+    Example: memoryd bundle "when do we ship?" --session standup --max-tokens 2000
+    """
+    _check(click.get_current_context())
+    width = shutil.get_terminal_size().columns
+    if given["diff"]:
+        new, old = given["diff"]
+        path = f"{PATH}/{quote(new, safe='')}/diff"
+        found = run(_call(settings(), "POST", path, json={"against": old}))
+        show(found, as_json, lambda: "\n".join(bundle_lines.difference(new, old, found, width)))
+        return
+    if given["replay"] is not None:
+        answer = run(_call(settings(), "GET", f"{PATH}/{quote(given['replay'], safe='')}"))
+    else:
+        answer = run(_call(settings(), "POST", f"{PATH}/build", json=_asked(given)))
+    if text:
+        _print(_text(answer))
+    else:
+        show(answer, as_json, lambda: "\n".join(bundle_lines.bundle(answer, width, every)))
+
+
+def _check(context: click.Context) -> None:
+    """A bundle that was built cannot be asked for anything else."""
+    given = [
+        parameter
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+    names = {parameter.name for parameter in given}
+    alone = names & {"replay", "diff"}
+    others = names - alone - {"as_json", "text", "every"}
+    if alone and (others or len(alone) > 1):
+        wrong = next(one for one in given if one.name in (others or {"diff"}))
+        raise click.UsageError(f"{wrong.opts[0]} does not go with --{min(alone - {wrong.name})}")
+    if "text" in names and names & {"as_json", "diff"}:
+        raise click.UsageError("--text goes neither with --json nor with --diff")
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """The request, without what is left to the daemon."""
+    as_of = given["as_of"]
+    if as_of and as_of.isdecimal():
+        given = {**given, "as_of": int(as_of)}
+    chosen = {name: value for name, value in given.items() if value not in (None, ())}
+    return {_SENT.get(name, name): value for name, value in chosen.items()}
+
+
+async def _call(chosen: Settings, method: str, path: str, **sent: Any) -> dict[str, Any]:
+    async with reach.client(chosen, say) as client:
+        return await reach.call(client, method, path, **sent)
+
+
+def _text(answer: dict[str, Any]) -> str:
+    return render.text(
+        [(part["name"], [one["text"] for one in part["items"]]) for part in answer["sections"]]
+    )
+
+
+def _print(text: str) -> None:
+    """To the byte; but a terminal would obey control characters, and the text is anybody's."""
+    if sys.stdout.isatty():
+        text = "".join(one if one.isprintable() or one in "\n\t" else " " for one in text)
+    sys.stdout.buffer.write(text.encode())

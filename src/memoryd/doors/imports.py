@@ -1,0 +1,270 @@
+"""What edited files would change: each compared with what it was exported from and what holds now.
+
+Nothing is recorded here. A step that changes something carries the request that records it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import httpx
+
+from memoryd import redact
+from memoryd.core import errors
+from memoryd.custody import markdown
+from memoryd.custody.markdown_folder import Source
+from memoryd.custody.markdown_things import (
+    SECTIONS,
+    Decision,
+    Task,
+    Thing,
+    View,
+    edits,
+    fixed,
+    trimmed,
+)
+from memoryd.doors import differences, exports, reach
+from memoryd.ledger import texts
+
+Action = Literal["create", "change", "same", "conflict", "refused", "skipped", "deleted"]
+_AGAIN = "move the file away, export again, and edit what comes"
+SESSION = "files"  # of what began in a file; an edit stays in the session of what it edits
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    body: dict[str, Any]
+    answered: Callable[[Mapping[str, Any]], Thing]
+    params: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What becomes of one file; `now` is what it should say, where that is known already."""
+
+    file: str
+    action: Action
+    of: str = ""
+    fields: tuple[str, ...] = ()
+    why: str = ""
+    diff: str = ""
+    request: Request | None = None
+    source: Source | None = None
+    said: Thing | None = None
+    now: Thing | None = None
+    recorded: str = ""  # as what
+
+
+class State(NamedTuple):
+    base: Any  # as it was exported
+    present: Any
+    found: Mapping[str, Any]  # what the API says of `present`
+
+
+async def step(
+    client: httpx.AsyncClient, eyes: Mapping[str, str], source: Source, said: Thing
+) -> Step:
+    """What a file that a person changed or made would do."""
+    thing = _plain(said)
+    about: dict[str, Any] = {"file": source.path, "source": source, "said": said, "of": _of(thing)}
+    try:
+        _check(thing)
+        if _is_new(thing):
+            return await _new(client, eyes, trimmed(thing), about)
+        state = await _state(client, eyes, thing)
+    except errors.NotFound as error:
+        named = "version" if isinstance(thing, View) else "id"
+        return Step(**about, action="refused", why=f"{named}: {error.detail}")
+    except errors.Invalid as error:
+        return Step(**about, action="refused", why=f"{error.field}: {error.detail}")
+    return _compared(eyes, thing, state, about)
+
+
+def _compared(eyes: Mapping[str, str], thing: Any, state: State, about: dict[str, Any]) -> Step:
+    base, present, _ = state
+    if name := fixed(_as_exported(base, thing), thing):
+        why = f"{name}: it cannot be changed in a file; it is {getattr(base, name) or 'empty'!s}"
+        return Step(**about, action="refused", why=why)
+    changes = edits(base, thing)
+    if not changes:
+        newer = "memoryd has a newer one; export again to see it" if base != present else ""
+        return Step(**about, action="same", why=newer)
+    left = {name: value for name, value in changes.items() if name in edits(present, thing)}
+    if not left:  # an earlier import recorded it
+        return Step(**about, action="same", now=present)
+    if why := _conflict(state, left):
+        return Step(**about, action="conflict", fields=tuple(left), why=why)
+    after = replace(present, **left)
+    names = (f"{about['file']} now", f"{about['file']} edited")
+    return Step(
+        **about,
+        action="change",
+        fields=tuple(left),
+        why=f"supersedes {present.id}" if isinstance(present, Decision) else "",
+        diff=differences.unified(markdown.write(present), markdown.write(after), *names),
+        request=_request(eyes, after, _of_version(base), state, left),
+    )
+
+
+def _conflict(state: State, left: Mapping[str, Any]) -> str:
+    """Why the edit cannot stand beside what others did meanwhile, if it cannot."""
+    base, present, _ = state
+    if isinstance(present, View):
+        why = f"text: {present.name} was edited meanwhile; {_AGAIN}"
+        return why if base.version != present.version else ""
+    if isinstance(present, Decision):
+        why = f"id: it was superseded by {present.id} already; {_AGAIN}"
+        return why if base.id != present.id else ""
+    both = [name for name in left if name in edits(base, present)]
+    return f"{', '.join(both)}: changed meanwhile; {_AGAIN}" if both else ""
+
+
+async def _state(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Thing) -> State:
+    if isinstance(thing, View):
+        found = await reach.call(client, "GET", **exports.view_at(thing.name or "", eyes))
+        old = found
+        if thing.version != found["version"]:
+            asked = exports.view_at(thing.name or "", eyes, version=str(thing.version))
+            old = await reach.call(client, "GET", **asked)
+        return State(exports.view(old), exports.view(found), found)
+    if isinstance(thing, Decision):
+        path = f"/api/v1/decisions/{thing.id}"
+        found = await reach.call(client, "GET", path, params=dict(eyes))
+        last = [found, *found["lineage"]["descendants"]][-1]
+        return State(exports.decision(found), exports.decision(last), last)
+    path = f"/api/v1/tasks/{thing.id}"
+    found = await reach.call(client, "GET", path, params=dict(eyes))
+    made = {one["event_id"]: one["position"] for one in found["history"]}
+    if thing.version not in made:
+        raise errors.Invalid(
+            f"{thing.id} has no version {thing.version!r}; export it again", field="version"
+        )
+    asked = {**eyes, "as_of": made[str(thing.version)]}
+    old = await reach.call(client, "GET", path, params=asked)
+    return State(exports.task(old), exports.task(found), found)
+
+
+def _as_exported(base: Any, thing: Any) -> Any:
+    """A decision that was superseded since was active in its file: nobody edited that."""
+    if isinstance(base, Decision) and thing.status == "active":
+        return replace(base, status="active")
+    return base
+
+
+def _check(thing: Thing) -> None:
+    """Refuse what the API would, before anything is recorded."""
+    if isinstance(thing, View):
+        if thing.name is None:
+            raise errors.Invalid("a view needs one", field="name")
+        if len(thing.text) > texts.MAX_TEXT:
+            most = f"{len(thing.text):,} characters; a view has at most {texts.MAX_TEXT:,}"
+            raise errors.Invalid(most, field="text")
+    elif isinstance(thing, Decision):
+        if not thing.decision.strip():
+            raise errors.Invalid("it says nothing", field="decision")
+    elif thing.id is None and thing.title is None:
+        raise errors.Invalid("a new task needs one", field="title")
+
+
+def _is_new(thing: Thing) -> bool:
+    return (thing.version if isinstance(thing, View) else thing.id) is None
+
+
+async def _new(
+    client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Thing, about: dict[str, Any]
+) -> Step:
+    own = ["ts", "version", "superseded_by", *(["status"] if isinstance(thing, Decision) else [])]
+    for name in own:
+        if getattr(thing, name, None) is not None:
+            raise errors.Invalid("memoryd says it; leave it out of a new file", field=name)
+    if isinstance(thing, View) and (there := await _there(client, eyes, thing)):
+        if there.text == thing.text:  # an earlier import recorded it
+            return Step(**about, action="same", now=there)
+        why = f"name: {thing.name} has a text already; {_AGAIN}"
+        return Step(**about, action="conflict", fields=("text",), why=why)
+    return Step(
+        **about,
+        action="create",
+        diff=differences.unified("", markdown.write(thing), "/dev/null", about["file"]),
+        # When the file was saved tells it from an equal one that is made another day.
+        request=_request(eyes, thing, f"{about['file']} {about['source'].modified}"),
+    )
+
+
+async def _there(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: View) -> View | None:
+    try:
+        return exports.view(
+            await reach.call(client, "GET", **exports.view_at(thing.name or "", eyes))
+        )
+    except errors.NotFound:
+        return None
+
+
+def _request(
+    eyes: Mapping[str, str],
+    thing: Thing,
+    made: str,
+    state: State | None = None,
+    left: Mapping[str, Any] | None = None,
+) -> Request:
+    """What records `thing`, or of a task that there is what is `left` to say; `made` tells what
+    it was made from.
+    """
+    who = {name: value for name, value in eyes.items() if name != "channel"}
+    if isinstance(thing, View):
+        return _view_request(who, thing)
+    said: dict[str, Any] = {
+        **who,
+        "channel": thing.channel or eyes.get("channel"),
+        "sensitivity": thing.sensitivity,
+        "actor": {"type": "human", "id": eyes.get("user_id", "default")},
+        "session_id": state.found["session_id"] if state else SESSION,
+    }
+    if isinstance(thing, Task):
+        whole = {"title": thing.title, "details": thing.details, "status": thing.status}
+        said |= {"task_id": thing.id, **(left or {})} if state else whole
+        return Request("POST", "/api/v1/tasks", _keyed(said, made), exports.task)
+    names = ("decision", "scope", "subject", "refs", *SECTIONS)
+    said |= {name: getattr(thing, name) for name in names}
+    said["supersedes"] = thing.id or thing.supersedes
+    return Request("POST", "/api/v1/decisions", _keyed(said, made), exports.decision)
+
+
+def _view_request(who: dict[str, str], thing: View) -> Request:
+    """Guarded by its version; and the same text again is no new one."""
+    path = exports.view_at(thing.name or "", {})["path"]
+    params = who | ({"channel": thing.channel} if thing.channel else {})
+    if thing.version is None:
+        only_new = {"if-none-match": "*"}
+        return Request("PUT", path, {"text": thing.text}, exports.view, params, only_new)
+    body = {"text": thing.text, "version": thing.version}
+    return Request("PUT", path, body, exports.view, params)
+
+
+def _keyed(said: Mapping[str, Any], base: str) -> dict[str, Any]:
+    """With a key for what is said of which version, so that a retry records nothing new; the key is
+    stored, so it is made without what the daemon will redact.
+    """
+    body = {name: value for name, value in said.items() if value is not None}
+    whole = json.dumps([base, redact.value(body)], sort_keys=True).encode()
+    return {**body, "idempotency_key": f"import-{hashlib.sha256(whole).hexdigest()}"}
+
+
+def _of_version(base: Thing) -> str:
+    return str(base.id if isinstance(base, Decision) else base.version)
+
+
+def _plain(thing: Thing) -> Thing:
+    """No sensitivity is said by leaving it out, as an export does."""
+    if not isinstance(thing, View) and thing.sensitivity == "none":
+        return replace(thing, sensitivity=None)
+    return thing
+
+
+def _of(thing: Thing) -> str:
+    return (thing.name if isinstance(thing, View) else thing.id) or ""

@@ -1,0 +1,1 @@
+"""What is kept beside the conversation, read and written one by one: the seed's optional doors."""

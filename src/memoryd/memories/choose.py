@@ -1,0 +1,100 @@
+"""Which memories a prompt shows when they outgrow their share: the most relevant, then the most
+important. What has room for all needs neither search nor receipts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from memoryd.core import db, tokens
+from memoryd.core.model import Reader
+from memoryd.daemon import Daemon
+from memoryd.memories import agents, blocks, growth, model, read
+from memoryd.memories.growth import Access
+from memoryd.memories.model import AgentMemory, Fact, Memory
+from memoryd.search import retrieve
+
+BUNDLES = 1_000  # of the newest, in which readings are counted
+_PRIVATE_HEADS = (
+    "# Your Private Memory\n\n## Core Memories (permanent)\n\n\n## Recent Journal Entries\n"
+)
+T = TypeVar("T", bound=Memory)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    query: str | None
+    now: datetime
+    as_of: int
+
+
+async def facts(daemon: Daemon, reader: Reader, wish: Wish, every: Sequence[Fact]) -> list[Fact]:
+    """At most the share of the prompt, as rendered."""
+    share = daemon.settings.prompt_memory_tokens
+    if _fits(blocks.memory_block(every), share):
+        return list(every)
+    heads = "".join(f"### {name.title()}\n\n" for name in sorted({one.category for one in every}))
+    room = share - tokens.count(blocks.HEAD) - tokens.count(heads)
+    readings = await accesses(daemon, reader.tenant_id, user_id=reader.user_id)
+    found = await _relevant(daemon, reader, Fact, ("fact",), wish)
+    preferred = [*found, *growth.by_importance(every, readings, wish.now)]
+    return growth.fitting(every, blocks.fact_line, _first(preferred), room)
+
+
+async def private(
+    daemon: Daemon, reader: Reader, wish: Wish, every: Sequence[AgentMemory]
+) -> list[AgentMemory]:
+    """As for facts, with a share of their own; core memories come before the journal."""
+    share = daemon.settings.prompt_memory_tokens
+    if _fits(model.memory_context(every) or "", share):
+        return list(every)
+    room = share - tokens.count(_PRIVATE_HEADS)
+    owner = agents.reader_of(reader.tenant_id, reader.agent_id)
+    readings = await accesses(daemon, reader.tenant_id, agent_id=reader.agent_id)
+    found = await _relevant(daemon, owner, AgentMemory, agents.TYPES, wish)
+    preferred = [*found, *growth.by_importance(every, readings, wish.now)]
+    core = {one.memory_id for one in every if one.type == "core"}
+    return growth.fitting(every, _private_line, _first(preferred), room, core)
+
+
+async def accesses(
+    daemon: Daemon, tenant_id: str, user_id: str | None = None, agent_id: str | None = None
+) -> dict[str, Access]:
+    """How often memories were handed to a model, and when last: from receipts."""
+    async with db.tenant(daemon.pool, tenant_id) as conn:
+        asked = (tenant_id, user_id, agent_id, BUNDLES)
+        rows = await conn.fetch(db.query("prompt.accesses"), *asked)
+    return {row[0]: Access(row["access_count"], row["last_accessed_at"]) for row in rows}
+
+
+async def _relevant(
+    daemon: Daemon, reader: Reader, kind: type[T], types: Sequence[str], wish: Wish
+) -> list[str]:
+    """Ids of what a search for the session's question finds, best first."""
+    if not wish.query:
+        return []
+    filters = retrieve.Filters(kind="memory", user_id=reader.user_id)
+    asked = retrieve.Search(text=wish.query, now=wish.now, filters=filters, limit=retrieve.FULL)
+    answer = await daemon.searcher.search(reader, asked, wish.as_of)
+    positions = [row["position"] for row in answer.rows]
+    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
+        wanted = read.Wanted()
+        found = await read.found(
+            conn, reader, kind, types, wanted, as_of=wish.as_of, positions=positions
+        )
+    return [one.memory_id for one in found]
+
+
+def _fits(text: str, share: int) -> bool:
+    """No token is shorter than a byte, so that most blocks need not be counted."""
+    return len(text.encode()) <= share or tokens.count(text) <= share
+
+
+def _first(preferred: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(preferred))
+
+
+def _private_line(one: Memory) -> str:
+    dated = f"[{one.created_at:%Y-%m-%d}] " if one.type == "journal" else ""
+    return f"- {dated}{one.text}"

@@ -1,0 +1,1 @@
+"""Sealing what is `high`: the cipher, the master key, rows that come opened, keys of tenants."""

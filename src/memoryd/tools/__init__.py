@@ -1,0 +1,1 @@
+"""Every tool of an agent, defined once, whoever offers it."""

@@ -1,0 +1,173 @@
+"""`/memory` as a person types it in a chat."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+import conftest
+from conftest import MakeKey
+from memories import FACTS, add, ask, listed
+from memoryd.memories import command
+
+COMMAND = "/api/v1/commands/memory"
+BOSS = "Alec is the user's boss"
+
+
+async def typed(client: httpx.AsyncClient, text: str, **given: Any) -> str:
+    found = await ask(client, "POST", COMMAND, json={"text": text, **given})
+    reply: str = found["reply"]
+    return reply
+
+
+async def boss(client: httpx.AsyncClient, **given: Any) -> str:
+    made = await add(client, content=BOSS, subject="Alec", **given)
+    memory_id: str = made["id"]
+    return memory_id
+
+
+@pytest.mark.parametrize(
+    "asked", ["/memory", "/memory list", " /MEMORY@our_bot  List ", "/memory\n"]
+)
+async def test_memories_are_listed_in_the_seed_s_format(
+    client: httpx.AsyncClient, asked: str
+) -> None:
+    alec = await boss(client)
+    said = {"content": "User prefers Thursday due dates", "category": "preference"}
+    dates = await add(client, **said, subject=None)
+
+    assert await typed(client, asked) == (
+        "📝 Your memories:\n"
+        "\n"
+        "**Person**\n"
+        f"• [{alec}] Alec is the user's boss\n"
+        "\n"
+        "**Preference**\n"
+        f"• [{dates['id']}] User prefers Thursday due dates\n"
+        "\n"
+        "Use /memory delete <id> to remove a memory."
+    )
+
+
+async def test_a_deletion_says_what_is_gone_and_undo_brings_it_back(
+    client: httpx.AsyncClient,
+) -> None:
+    memory_id = await boss(client)
+    deleted = await typed(client, f"/memory delete {memory_id}")
+    nothing = await typed(client, "/memory")
+    restored = await typed(client, f"/memory undo {memory_id}")
+
+    assert deleted == "Deleted: 'Alec is the user's boss'"
+    assert nothing.startswith("📝 You have no memories yet.")
+    assert restored == "Restored: 'Alec is the user's boss'"
+    assert await listed(client) == [BOSS]
+
+
+async def test_an_edit_is_undone_and_done_again(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client)
+    edited = await typed(client, f"/memory edit [id:{memory_id}] Alec left, and Bob is the boss")
+    undone = await typed(client, f"/memory undo {memory_id}")
+    again = await typed(client, f"/memory undo {memory_id}")
+    first = await typed(client, f"/memory undo {memory_id} v1")
+    shown = await typed(client, f"/memory show {memory_id}")
+
+    assert edited == f"Updated: '{BOSS}' → 'Alec left, and Bob is the boss'"
+    assert undone == f"Undone: 'Alec left, and Bob is the boss' → '{BOSS}'"
+    assert again == f"Undone: '{BOSS}' → 'Alec left, and Bob is the boss'"
+    assert first == f"Undone: 'Alec left, and Bob is the boss' → '{BOSS}'"
+    lines = shown.split("\n")
+    assert lines[:2] == [f"📝 [{memory_id}] Person about Alec", BOSS]
+    assert [line.split(" ", 2)[1] for line in lines if line.startswith("• ")] == [
+        *("v5", "v4", "v3", "v2", "v1")
+    ]
+
+
+async def test_a_search_finds_what_is_remembered(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client)
+    await add(client, content="The user drinks green tea", subject="tea")
+    found = await typed(client, "/memory search who is the boss?")
+    nothing = await typed(client, "/memory search parrots", user_id="bob")
+
+    assert found.split("\n")[:2] == ["📝 Found for “who is the boss?”:", f"• [{memory_id}] {BOSS}"]
+    assert nothing == "I remember nothing about “parrots”. /memory list shows all."
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        ("/memory delete zzzzzzzz", "There is no memory [zzzzzzzz]. /memory list shows "),
+        ("/memory show zzzzzzzz", "There is no memory [zzzzzzzz]. "),
+        ("/memory undo zzzzzzzz", "There is no memory [zzzzzzzz]. "),
+        ("/memory edit zzzzzzzz a new text", "There is no memory [zzzzzzzz]. "),
+        ("/memory delete", "Say which memory: /memory delete <id>.\n\n/memory or /memory list"),
+        ("/memory delete all", "“all” is no id: an id has 8 letters and digits.\n\n/memory or"),
+        ("/memory edit zzzzzzzz", "Say the new text: /memory edit zzzzzzzz <new text>."),
+        ("/memory edit zzzzzzzz abc", "That has 3 characters: a memory has 5 to 500."),
+        ("/memory edit zzzzzzzz " + "x" * 501, "That has 501 characters: a memory has 5 to 500."),
+        ("/memory undo zzzzzzzz soon", "“soon” is no version: say its number."),
+        ("/memory search", "Say what to search for."),
+        ("/memory explode", "I don't know “explode”.\n\n/memory or /memory list: what I remember"),
+        ("/memory help", "/memory or /memory list: what I remember"),
+    ],
+)
+async def test_what_is_unknown_gets_a_helpful_answer(
+    client: httpx.AsyncClient, asked: str, reply: str
+) -> None:
+    assert (await typed(client, asked)).startswith(reply)
+
+
+async def test_there_may_be_nothing_to_undo_or_no_such_version(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client)
+
+    only = await typed(client, f"/memory undo {memory_id}")
+    assert only == f"[{memory_id}] has only one version: there is nothing to undo."
+    assert "has no version 9; it has 1 to 1" in await typed(client, f"/memory undo {memory_id} 9")
+
+
+async def test_a_secret_is_not_remembered(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client)
+    reply = await typed(client, f"/memory edit {memory_id} Alec's password is Sommer2024!")
+
+    assert reply.startswith("I can't remember that: it holds a secret")
+    assert await listed(client) == [BOSS]
+
+
+async def test_a_person_typed_it_and_the_log_says_so(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client, user_id="ada")
+    await typed(client, f"/memory delete {memory_id}", user_id="ada", session_id="chat-1")
+    events = await ask(client, "GET", "/api/v1/events", params={"user_id": "ada"})
+
+    assert events["events"][0]["actor"] == {"type": "human", "id": "ada"}
+    assert events["events"][0]["session_id"] == "chat-1"
+
+
+async def test_a_reader_s_key_lists_and_does_not_delete(
+    client: httpx.AsyncClient, url: str, tenant: str, make_key: MakeKey
+) -> None:
+    memory_id = await boss(client)
+    async with conftest.asking(url, await make_key(tenant, role="reader")) as reading:
+        shown = await typed(reading, "/memory")
+        body = {"text": f"/memory delete {memory_id}"}
+        refused = await reading.post(COMMAND, json=body)
+
+    assert memory_id in shown
+    assert refused.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "text", ["memory", "/memoryless", "/memories", "", "x" * 4_097, "/memory\0"]
+)
+async def test_what_is_no_command_is_refused(client: httpx.AsyncClient, text: str) -> None:
+    refused = await client.post(COMMAND, json={"text": text})
+
+    assert refused.status_code == 422
+    assert refused.json()["field"] == "text"
+
+
+async def test_another_user_s_memory_is_as_unknown_as_none(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client, user_id="ada")
+    reply = await typed(client, f"/memory delete {memory_id}", user_id="bob")
+    found = await ask(client, "GET", FACTS + memory_id, params={"user_id": "ada"})
+
+    assert reply == command.unknown(memory_id)
+    assert not found["deleted"]

@@ -1,0 +1,135 @@
+"""Handoffs over real HTTP: the packet, who sees it, and how it is answered."""
+
+import asyncio
+from typing import Any
+
+import httpx
+
+import make
+from memoryd.core import tokens
+from test_bundle import build, record, section
+
+
+async def hand_over(client: httpx.AsyncClient, **given: Any) -> dict[str, Any]:
+    asked = {"to_agent": "tester", "agent_id": "coder", "note": "Please test it.", **given}
+    answer = await client.post("/api/v1/handoffs", json=asked)
+    assert answer.status_code == 201, answer.text
+    handoff: dict[str, Any] = answer.json()
+    return handoff
+
+
+async def test_the_receivers_next_bundle_has_the_packet(client: httpx.AsyncClient) -> None:
+    await record(client, kind="task_update", content={"title": "Test it"}, channel="team")
+    await record(client, kind="decision", content={"decision": "Use pytest."}, channel="team")
+    cited = await record(client, content={"text": "It failed on Friday."}, channel="agent")
+    handoff = await hand_over(client, evidence=[cited["event_id"]])
+
+    (packet,) = section(await build(client, agent_id="tester"), "handoff_packet")
+
+    assert packet["handoff_id"] == handoff["handoff_id"]
+    for said in ("Please test it.", "Test it", "Use pytest.", "It failed on Friday."):
+        assert said in packet["text"]
+    assert cited["event_id"] in packet["refs"]
+    assert section(await build(client, agent_id="coder"), "handoff_packet") == []
+
+
+async def test_nothing_private_comes_along(client: httpx.AsyncClient) -> None:
+    await record(client, kind="task_update", content={"title": "private plan"})
+    await record(client, kind="decision", content={"decision": "private decision"})
+    await record(client, content={"text": "high rocket"}, channel="team", sensitivity="high")
+    handoff = await hand_over(client, query_text="private rocket plan decision")
+
+    assert handoff["packet"] == "Please test it."
+
+
+async def test_private_evidence_is_refused_by_name(client: httpx.AsyncClient) -> None:
+    private = await record(client)
+    asked = {"to_agent": "tester", "evidence": [private["event_id"]]}
+    answer = await client.post("/api/v1/handoffs", json=asked)
+
+    assert answer.status_code == 422
+    assert answer.json()["field"] == "evidence.0"
+
+
+async def test_a_packet_stays_within_its_tokens(client: httpx.AsyncClient) -> None:
+    events = [
+        make.body(channel="team", content={"text": f"Ship {number}: " + "sails on the sea " * 60})
+        for number in range(60)
+    ]
+    await client.post("/api/v1/events/batch", json={"events": events})
+    handoff = await hand_over(client, query_text="which ship sails?")
+
+    assert 3_000 < tokens.count(handoff["packet"]) <= 6_000
+    (packet,) = section(await build(client, agent_id="tester"), "handoff_packet")
+    assert handoff["packet"] in packet["text"]
+    assert packet["tokens"] <= 6_000
+
+
+async def test_accepting_binds_it_to_a_session_and_rejecting_ends_it(
+    client: httpx.AsyncClient,
+) -> None:
+    first, second = await hand_over(client), await hand_over(client)
+    me = {"agent_id": "tester", "session_id": "s7"}
+    accepted = await client.post(f"/api/v1/handoffs/{first['handoff_id']}/accept", json=me)
+    rejected = await client.post(
+        f"/api/v1/handoffs/{second['handoff_id']}/reject", json={**me, "note": "too busy"}
+    )
+    again = await client.post(f"/api/v1/handoffs/{first['handoff_id']}/reject", json=me)
+    here = section(await build(client, agent_id="tester", session_id="s7"), "handoff_packet")
+    elsewhere = section(await build(client, agent_id="tester"), "handoff_packet")
+
+    assert accepted.json()["status"] == "accepted"
+    assert (rejected.json()["status"], rejected.json()["answer"]) == ("rejected", "too busy")
+    assert again.status_code == 409
+    assert [one["handoff_id"] for one in here] == [first["handoff_id"]]
+    assert elsewhere == []
+
+
+async def test_only_the_receiver_answers_and_only_one_answer_counts(
+    client: httpx.AsyncClient,
+) -> None:
+    handoff = await hand_over(client)
+    path = f"/api/v1/handoffs/{handoff['handoff_id']}"
+    stranger = await client.post(f"{path}/accept", json={"agent_id": "someone"})
+    both = await asyncio.gather(
+        client.post(f"{path}/accept", json={"agent_id": "tester"}),
+        client.post(f"{path}/reject", json={"agent_id": "tester"}),
+    )
+    public = await client.get(path, params={"channel": "public"})
+
+    assert stranger.status_code == 404
+    assert sorted(answer.status_code for answer in both) == [200, 409]
+    assert public.status_code == 404
+
+
+async def test_retrying_a_handoff_makes_no_second_one(client: httpx.AsyncClient) -> None:
+    first = await hand_over(client, idempotency_key="h1")
+    await record(client, kind="task_update", content={"title": "Another"}, channel="team")
+    again = await hand_over(client, idempotency_key="h1")
+    page = (await client.get("/api/v1/handoffs", params={"to_agent": "tester"})).json()
+
+    assert again == first
+    assert [one["handoff_id"] for one in page["handoffs"]] == [first["handoff_id"]]
+    assert page["next"] is None
+
+
+async def test_a_diff_says_what_came_in_and_what_fell_out(client: httpx.AsyncClient) -> None:
+    old = await record(client, kind="decision", content={"decision": "Use MySQL."})
+    await record(client)
+    before = await build(client)
+    supersedes = "dec_" + old["event_id"][4:]
+    content = {"decision": "Use PostgreSQL.", "supersedes": supersedes}
+    await record(client, kind="decision", content=content)
+    after = await build(client)
+    answer = await client.post(
+        f"/api/v1/acb/{after['acb_id']}/diff", json={"against": before["acb_id"]}
+    )
+
+    found = answer.json()
+    assert [(one["section"], one["why"]) for one in found["came_in"]] == [
+        ("decision_ledger", "recorded_later")
+    ]
+    assert [(one["section"], one["why"]) for one in found["fell_out"]] == [
+        ("decision_ledger", "replaced_or_closed")
+    ]
+    assert found["kept"] == 1

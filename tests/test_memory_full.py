@@ -1,0 +1,39 @@
+"""A full document: what is brought back stays, and mentions push nothing out."""
+
+import httpx
+
+from memories import FACTS, ask
+from memoryd.core.model import Reader
+from memoryd.daemon import Daemon
+from memoryd.memories import document
+from test_memory_document import ADA, add_fact
+
+
+async def test_what_is_brought_back_into_a_full_document_stays(
+    client: httpx.AsyncClient, daemon: Daemon, tenant: str
+) -> None:
+    first = await add_fact(client, "The user's boat is called Albatross")
+    later = [await add_fact(client, f"The user's dog number {n} barks") for n in range(4)]
+    owner = Reader(tenant_id=tenant, user_id="ada")
+    limit = (await ask(client, "GET", ADA))["metadata"]["token_count"] - 5
+    await document.fit(daemon, owner, limit=limit)
+    await ask(client, "POST", f"{FACTS}{first}/undelete", params={"user_id": "ada"})
+    await document.fit(daemon, owner, limit=limit)
+    found = await ask(client, "GET", ADA)
+
+    assert {one["id"] for one in found["facts"]} == {first, *later[1:]}
+
+
+async def test_many_mentions_of_a_place_push_nothing_out(client: httpx.AsyncClient) -> None:
+    await add_fact(client, "The user's boat is called Albatross")
+    await ask(client, "POST", f"{ADA}/places", 201, json={"place_id": "h", "place_name": "Home"})
+    for number in range(document.MENTIONS + 20):
+        said = {"conversation_id": f"c{number % 3}", "message_id": f"m{number}"}
+        await ask(client, "POST", f"{ADA}/places/h/mentions", 201, json=said)
+    found = await ask(client, "GET", ADA)
+
+    assert len(found["facts"]) == 1
+    assert (
+        sum(map(len, found["placer_user_datapoints"][0]["mentioned_in"].values()))
+        == document.MENTIONS
+    )

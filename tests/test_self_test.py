@@ -1,0 +1,119 @@
+"""`memoryd doctor --isolation`: it finds a hole where there is one, and leaves nothing behind."""
+
+import asyncio
+
+import asyncpg
+import httpx
+import pytest
+
+import make
+from conftest import running
+from memoryd.core import db, record
+from memoryd.custody import isolation
+from memoryd.custody.isolation_sql import Attempt
+
+
+async def examine(database: db.Target) -> list[Attempt]:
+    async with running(database) as client:
+        return await isolation.examine(database, client, make.NOW)
+
+
+async def rows(database: db.Target) -> dict[str, int]:
+    """Of every tenant, in every table: what only a superuser sees."""
+    conn = await db.connect(database, None)
+    tables = [row[0] for row in await conn.fetch(db.query("isolation.tables"))]
+    found = {name: await conn.fetchval(f"select count(*) from memoryd.{name}") for name in tables}
+    await conn.close()
+    return found
+
+
+async def test_nothing_crosses_and_nothing_is_left(database: db.Target) -> None:
+    before = await rows(database)
+    attempts = await examine(database)
+
+    assert [one for one in attempts if not one.ok] == []
+    assert len([one for one in attempts if one.name.startswith("http: ")]) > 25
+    assert len([one for one in attempts if one.name.startswith("sql: ")]) > 15
+    assert await rows(database) == before
+
+
+async def test_other_tenants_keep_their_rows(database: db.Target) -> None:
+    conn = await db.connect(database, db.APP)
+    async with conn.transaction():
+        await record.append(conn, "acme", [make.write("acme")], make.NOW)
+    await conn.close()
+    before = await rows(database)
+    await examine(database)
+
+    after = await rows(database)
+    assert {name: after[name] for name in ("events", "chunks", "tenants")} == {
+        name: before[name] for name in ("events", "chunks", "tenants")
+    }
+
+
+@pytest.mark.parametrize(
+    ("hole", "found"),
+    [
+        ("alter table events disable row level security", "sql: read every table"),
+        ("create policy all_of_it on keys for select using (true)", "sql: read every table"),
+        ("grant memoryd_owner to memoryd_app", "sql: becoming the owner"),
+        ("grant create on schema memoryd to memoryd_app", "sql: make a table in the schema"),
+        ("alter role memoryd_app bypassrls", "sql: read every table"),
+    ],
+)
+async def test_a_hole_is_found(database: db.Target, hole: str, found: str) -> None:
+    conn = await db.connect(database, None)
+    await conn.execute(hole)
+    try:
+        attempts = await examine(database)
+    finally:  # roles are the whole server's
+        await conn.execute("alter role memoryd_app nobypassrls")
+        await conn.execute("revoke memoryd_owner from memoryd_app")
+        await conn.close()
+
+    leaks = [one.name for one in attempts if not one.ok]
+    assert any(name.startswith(found) for name in leaks), leaks
+    assert "nothing is left behind" not in leaks
+
+
+async def test_an_interrupted_test_leaves_nothing(database: db.Target) -> None:
+    before = await rows(database)
+    async with running(database) as client:
+        task = asyncio.create_task(isolation.examine(database, client, make.NOW))
+        while (await rows(database))["decisions"] == before["decisions"]:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert await rows(database) == before
+
+
+async def test_what_a_killed_test_left_goes_with_the_next(database: db.Target) -> None:
+    before = await rows(database)
+    owner = await db.connect(database, db.OWNER)
+    killed = isolation.PREFIX + "0" * 16
+    await isolation._make(owner, killed, make.NOW - 2 * isolation.STALE)
+    await owner.close()
+    await examine(database)
+
+    assert await rows(database) == before
+
+
+async def test_only_a_throwaway_tenant_is_removed(database: db.Target) -> None:
+    owner = await db.connect(database, db.OWNER)
+    async with owner.transaction():
+        await db.set_tenant(owner, "memoryd.doctor.isolation.acme")
+        with pytest.raises(asyncpg.RaiseError, match="no throw-away tenant"):
+            await owner.execute(db.query("isolation.forget"))
+    await owner.close()
+
+
+async def test_a_daemon_of_another_database_is_told_apart(
+    database: db.Target, client: httpx.AsyncClient
+) -> None:
+    """Its keys are unknown there; nothing is claimed of it."""
+    attempts = await isolation.examine(database, client, make.NOW)
+
+    assert not attempts[0].ok
+    assert "401" in attempts[0].detail
