@@ -4,6 +4,7 @@ What counts is how a careless reader takes it: invisible letters are skipped, lo
 they imitate, and every kind of line break is one.
 """
 
+import functools
 import re
 import unicodedata
 
@@ -71,6 +72,7 @@ def fenced(text: str) -> str:
     return _escaped(text, heads=False)
 
 
+@functools.lru_cache(maxsize=1_024)  # the same few stand in the heads of a whole bundle
 def name(given: str) -> str:
     """A name inside a head: one line, without the brackets that end it."""
     swapped = "".join({"[": "(", "]": ")"}.get(seen(letter), letter) for letter in given)

@@ -12,6 +12,7 @@ HASHES = 12  # numbers of a text's sketch
 AGREEING = 7  # of them: then two texts are compared in full
 _TELLING = re.compile(r"\d|['\u2019]t$|^(?:not?|never|none|without|nicht|keine?|pas|non)$")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = np.random.default_rng(0).integers(0, 2**31, HASHES, np.uint32) * np.uint32(2) + 1
 
 
 def repeats(bodies: Sequence[str]) -> set[int]:
@@ -24,7 +25,7 @@ def repeats(bodies: Sequence[str]) -> set[int]:
     return repeated
 
 
-def _alike(sketches: NDArray[np.uint64]) -> Iterator[tuple[int, int]]:
+def _alike(sketches: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
     """Pairs, the later text first, in order, whose sketches agree so far that they may be equal."""
     agreeing = np.zeros((len(sketches), len(sketches)), np.uint8)
     for column in sketches.T:
@@ -33,7 +34,7 @@ def _alike(sketches: NDArray[np.uint64]) -> Iterator[tuple[int, int]]:
     yield from ((int(at), int(other)) for at, other in pairs)
 
 
-def _sketches(bodies: Sequence[str]) -> NDArray[np.uint64]:
+def _sketches(bodies: Sequence[str]) -> NDArray[np.uint32]:
     """MinHash: the share of equal numbers of two sketches is about that of their 8-byte windows."""
     raw = [_even(body.casefold()).encode() + b"\0" * 8 for body in bodies]
     sizes = np.array([len(one) for one in raw], np.intp)
@@ -41,14 +42,16 @@ def _sketches(bodies: Sequence[str]) -> NDArray[np.uint64]:
     ends = np.cumsum(sizes)
     # From a body's first window to the last that is not of the next body too.
     spans = np.stack([ends - sizes, ends - 7], axis=1).ravel()
-    found = np.empty((len(bodies), HASHES), np.uint64)
-    shifted = np.empty_like(values)
-    for at in range(HASHES):
-        np.right_shift(values, np.uint64(29), out=shifted)
-        values ^= shifted
-        values *= _ODD
-        values += np.uint64(at)
-        found[:, at] = np.minimum.reduceat(values, spans)[::2] if len(bodies) else 0
+    values += _ODD  # the end of each body is zeros, and a zero would be the least of all products
+    values *= _ODD
+    values ^= values >> np.uint64(29)
+    values *= _ODD
+    mixed = (values >> np.uint64(32)).astype(np.uint32)  # products of 32 bits are twice as fast
+    found = np.empty((len(bodies), HASHES), np.uint32)
+    product = np.empty_like(mixed)
+    for at, factor in enumerate(_FACTORS):
+        np.multiply(mixed, factor, out=product)
+        found[:, at] = np.minimum.reduceat(product, spans)[::2] if len(bodies) else 0
     return found
 
 

@@ -3,9 +3,10 @@
 Without a question nothing is retrieved, and all that a bundle is made of comes in one round trip.
 """
 
+import asyncio
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -17,9 +18,8 @@ from memoryd.core.pack import Filled, Omission
 from memoryd.core.receipt import Asked, Bundle, Receipt
 from memoryd.seal import connection
 from memoryd.search import analyze, retrieve
-from memoryd.search.searcher import Answer, Searcher, position_at
+from memoryd.search.searcher import Answer, Aside, Searcher, position_at
 
-LATEST = 2**62  # beyond any position
 TURN_ROWS = 300  # chunks of the conversation that are looked at
 TURN_TOKENS = 10_000  # of them read: what the window holds, and white space that is not shown
 DATED = ("decision", "task_update", "summary", "memory")  # kinds that can be out of date
@@ -57,14 +57,35 @@ class Collected:
 async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked) -> Collected:
     """What `reader` may see of each section that is asked for, best first, not yet packed."""
     clock = [time.perf_counter()]
-    async with db.tenant(pool, reader.tenant_id) as conn:
-        gathered = await _gather(conn, reader, asked)
-    clock.append(time.perf_counter())
-    found = Found()
     if asked.query_text is not None and RETRIEVED & set(asked.sections):
-        found = await _retrieve(pool, searcher, reader, asked, gathered["position"])
+        gathered, answer = await _both(pool, searcher, reader, asked)
+        clock.append(time.perf_counter())
+        found = _found(answer)
+    else:
+        gathered, found = await _gather(pool, reader, asked, asked.as_of), Found()
+        clock.append(time.perf_counter())
     clock.append(time.perf_counter())
     return Collected(gathered, found, _candidates(gathered, found, asked), clock)
+
+
+async def _both(
+    pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked
+) -> tuple[dict[str, Any], Answer]:
+    """What is gathered and what is found, side by side, at one position of the log."""
+    wanted = retrieve.Search(
+        text=asked.query_text or "", now=asked.now, limit=retrieve.FULL, weights=asked.scoring
+    )
+    gathering: list[asyncio.Task[dict[str, Any]]] = []
+
+    def at(position: int) -> None:
+        gathering.append(asyncio.create_task(_gather(pool, reader, asked, position)))
+
+    try:
+        answer = await searcher.search(reader, wanted, asked.as_of, Aside(at, _settled(reader)))
+    finally:  # not cancelled, which could leave a connection waiting
+        if gathering:
+            await asyncio.wait(gathering)
+    return gathering[-1].result(), answer
 
 
 async def build(
@@ -96,57 +117,58 @@ async def build(
             position=gathered["position"],
             record=receipt.make(filled, omitted, provenance),
         )
-        kept = await receipt.keep(conn, made, gathered["head"], sealing=gathered["sealing"])
+        head = min(gathered["head"], found.answer.head) if found.answer else gathered["head"]
+        keeping = receipt.keep(conn, made, head, sealing=gathered["sealing"])
+        # The answer is put together while the database writes.
+        kept, answer = await asyncio.gather(keeping, receipt.answered(made, filled))
     if not kept:  # something was erased meanwhile, and this may show it
         return await build(pool, searcher, reader, asked, acb_id)
-    return receipt.answer(made, {name: part.items for name, part in filled.items()})
+    return answer
 
 
-async def _gather(conn: db.Conn, reader: Reader, asked: Asked) -> dict[str, Any]:
-    position = await position_at(conn, reader.tenant_id, asked.as_of)
-    where = (reader.agent_id, asked.session_id, position, items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS)
-    row = await conn.fetchrow(db.query("context.gather"), *read.eyes(reader), *where)
-    assert row is not None
+async def _gather(
+    pool: db.Pool, reader: Reader, asked: Asked, as_of: datetime | int | None
+) -> dict[str, Any]:
+    async with db.tenant(pool, reader.tenant_id) as conn:
+        position = await position_at(conn, reader.tenant_id, as_of)
+        about = (reader.agent_id, asked.session_id, position)
+        where = (*about, items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS)
+        row = await conn.fetchrow(db.query("context.gather"), *read.eyes(reader), *where)
+        assert row is not None
+        opened = {name: await connection.open_rows(conn, row[name] or ()) for name in GATHERED}
     if position is not None and position > row["head"]:
         raise errors.Invalid(
             f"as_of is {position}, and the log ends at {row['head']}; leave it out for the present",
             field="as_of",
             limit=f"at most {row['head']}",
         )
-    opened = {name: await connection.open_rows(conn, row[name] or ()) for name in GATHERED}
     made = {
         name: [items.made(kind, one) for one in opened[name]] for name, kind in GATHERED.items()
     }
     return {**row, **made}
 
 
-async def _retrieve(
-    pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked, position: int
-) -> Found:
-    wanted = retrieve.Search(
-        text=asked.query_text or "", now=asked.now, limit=retrieve.FULL, weights=asked.scoring
-    )
-    answer = await searcher.search(reader, wanted, position)
-    return _found(answer, await _settle(pool, reader.tenant_id, answer, position))
+def _settled(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
+    """What is known, at the position of a search, of what was found: is it replaced, is it stale,
+    what does it cite.
+    """
 
-
-async def _settle(
-    pool: db.Pool, tenant_id: str, answer: Answer, as_of: datetime | int | None
-) -> dict[int, Any]:
-    """What is known at `as_of` of what was found: is it replaced, stale, what does it cite."""
-    dated = sorted({row["position"] for row in answer.rows if row["kind"] in DATED})
-    if not dated:
-        return {}
-    async with db.tenant(pool, tenant_id) as conn:
-        at = await position_at(conn, tenant_id, as_of)
-        asked = (tenant_id, dated, LATEST if at is None else at)
-        rows = await conn.fetch(db.query("context.settle"), *asked)
+    async def settle(conn: db.Conn, found: list[Any], position: int) -> dict[int, Any]:
+        dated = sorted({row["position"] for row in found if row["kind"] in DATED})
+        if not dated:
+            return {}
+        rows = await conn.fetch(db.query("context.settle"), reader.tenant_id, dated, position)
         said = await connection.open_rows(conn, [row["decision"] or "" for row in rows])
-    return {row["position"]: {**row, "decision": one} for row, one in zip(rows, said, strict=True)}
+        return {
+            row["position"]: {**row, "decision": one} for row, one in zip(rows, said, strict=True)
+        }
+
+    return settle
 
 
-def _found(answer: Answer, settled: Mapping[int, Any]) -> Found:
+def _found(answer: Answer) -> Found:
     """Without what is out of date, without repetitions, and no summary before what it cites."""
+    settled = answer.more
     fresh: list[Item] = []
     gone: dict[str, list[str]] = {}
     for row, hit in zip(answer.rows, answer.hits, strict=True):
@@ -193,7 +215,6 @@ def _citing(one: Item, found: Sequence[Item], settled: Mapping[int, Any]) -> Ite
 
 
 async def search(
-    pool: db.Pool,
     searcher: Searcher,
     reader: Reader,
     wanted: retrieve.Search,
@@ -205,10 +226,10 @@ async def search(
     answer = await searcher.search(reader, wanted, as_of)
     if not any(row["kind"] in ("summary", "memory") for row in answer.rows):
         return answer
-    deep = await searcher.search(reader, replace(wanted, limit=retrieve.FULL), as_of)
-    settled = await _settle(pool, reader.tenant_id, deep, as_of)
-    order = _after_sources([row["position"] for row in deep.rows], settled)
-    gone = {at for at, said in settled.items() if said["forgotten"]}
+    aside = Aside(lambda _: None, _settled(reader))
+    deep = await searcher.search(reader, replace(wanted, limit=retrieve.FULL), as_of, aside)
+    order = _after_sources([row["position"] for row in deep.rows], deep.more)
+    gone = {at for at, said in deep.more.items() if said["forgotten"]}
     order = [at for at in order if deep.rows[at]["position"] not in gone][: wanted.limit]
     return replace(deep, rows=[deep.rows[at] for at in order], hits=[deep.hits[at] for at in order])
 
@@ -234,7 +255,8 @@ def _candidates(
 async def _outputs(conn: db.Conn, tenant_id: str, filled: Mapping[str, Filled]) -> list[Omission]:
     """The outputs of which a part is shown, with the artifact that has the whole."""
     shown = [one for part in filled.values() for one in part.items]
-    partly = sorted({one.refs[-1] for one in shown if one.cut or one.type in items.PARTS})
+    part = (one for one in shown if one.output and (one.cut or one.type in items.PARTS))
+    partly = sorted({one.refs[-1] for one in part})
     if not partly:
         return []
     rows = await conn.fetch(db.query("context.artifacts"), tenant_id, partly)

@@ -35,6 +35,7 @@ class Item:
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     after: frozenset[int] = frozenset()  # positions that it cites, without which it is not shown
+    output: bool = False  # of a tool, or an upload: an artifact may have the whole
     session: str = ""  # of a chunk: the conversation that it is from
     raw: str = ""  # of a chunk: exactly its text, so that neighbours join to their event's
     cut: int | None = None  # characters of the body that are kept

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from memoryd import neutral
 from memoryd.core import item, render
 from memoryd.core.item import Item
 
 TURN_CHUNKS = 40  # of one event in the window: about what it holds; the rest is said to be cut
 PARTS = ("chunk", "reference")  # types that show a part of their event
+OUTPUTS = ("tool_result", "artifact")  # kinds of events that may have artifacts
 KEPT_CHARACTERS = 4_000  # of a row whose item is kept: 64 MB of them at most
 LONG_RESULT = 500  # tokens; past it a tool's result stands in the window as a reference (seed 001)
 
@@ -53,12 +53,17 @@ def turn(rows: Sequence[Row]) -> Item:
     first = rows[0]
     read = sum(row["token_est"] for row in rows)
     total = rows[-1]["whole"] or read
-    given = {"position": first["position"], "refs": (first["event_id"],)}
+    given = {
+        "position": first["position"],
+        "refs": (first["event_id"],),
+        "output": first["kind"] in OUTPUTS,
+    }
     if first["kind"] == "tool_result" and total > LONG_RESULT:
         return item.make(render.reference({**first, "tokens": total}), type="reference", **given)
     text = "".join(row["text"] for row in rows)
-    known = total if len(rows) == 1 and _plain(text) else None
-    one = item.make(render.turn({**first, "text": text}), known, type="turn", **given)
+    head, body = render.turn({**first, "text": text})
+    known = total if len(rows) == 1 and body == text else None
+    one = item.make((head, body), known, type="turn", **given)
     return one if read == total else item.shortened(one, len(one.body))
 
 
@@ -66,24 +71,20 @@ def evidence(rows: Sequence[Row], score: float | None, parts: Mapping[str, float
     """Neighbouring chunks of one event."""
     first = rows[0]
     text = "".join([row["text"] for row in rows])
-    plain = len(rows) == 1 and _plain(text)
+    head, body = render.evidence(first, text)
     return item.make(
-        render.evidence(first, text),
-        first["token_est"] if plain else None,
+        (head, body),
+        first["token_est"] if len(rows) == 1 and body == text else None,  # its count is known
         type="chunk",
         position=first["position"],
         ordinals=tuple([row["ordinal"] for row in rows]),
         refs=(*[row["chunk_id"] for row in rows], first["event_id"]),
         score=score,
         parts=parts,
+        output=first["kind"] in OUTPUTS,
         session=first.get("session_id", ""),
         raw=text,
     )
-
-
-def _plain(text: str) -> bool:
-    """It is shown as it is, so that its count is known."""
-    return text == text.strip() and neutral.neutral(text) == text
 
 
 WHOLE: dict[str, Callable[[Row], Item]] = {

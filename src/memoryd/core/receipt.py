@@ -72,8 +72,10 @@ def make(
         name: {"used": part.used, "items": [_kept(one) for one in part.items]}
         for name, part in filled.items()
     }
+    evidence = filled["retrieved_evidence"].items if "retrieved_evidence" in filled else ()
     return {
         "sections": sections,
+        "parts": [*evidence[0].parts] if evidence else [],  # their names, once for all items
         "omissions": [vars(one) for one in omitted],
         "provenance": provenance,
     }
@@ -82,7 +84,7 @@ def make(
 def _kept(one: Item) -> list[Any]:
     return [
         *(one.type, one.position, one.ordinals, one.cut, one.tokens),
-        *(one.score, dict(one.parts)),
+        *(one.score, [*one.parts.values()]),
     ]
 
 
@@ -132,7 +134,8 @@ async def replay(conn: db.Conn, receipt: Receipt) -> Bundle:
     rows = await _rows(
         conn, receipt.reader.tenant_id, [one for part in sections.values() for one in part["items"]]
     )
-    packed = {name: _replayed(part["items"], rows) for name, part in sections.items()}
+    parts = receipt.record["parts"]
+    packed = {name: _replayed(part["items"], rows, parts) for name, part in sections.items()}
     return answer(receipt, packed)
 
 
@@ -151,19 +154,25 @@ async def _rows(conn: db.Conn, tenant_id: str, kept: Sequence[Any]) -> dict[tupl
     return found
 
 
-def _replayed(kept: Sequence[Any], rows: Mapping[tuple[str, int], Any]) -> list[Item]:
+def _replayed(
+    kept: Sequence[Any], rows: Mapping[tuple[str, int], Any], parts: Sequence[str]
+) -> list[Item]:
     made = []
-    for kind, position, ordinals, cut, used, points, parts in kept:
+    for kind, position, ordinals, cut, used, points, values in kept:
         if kind in items.WHOLE:
             one = items.WHOLE[kind](rows[kind, position])
         elif kind == "chunk":
             chunks = [row for row in rows["chunk", position] if row["ordinal"] in ordinals]
-            one = items.evidence(chunks, points, dict(sorted(parts.items())))
+            one = items.evidence(chunks, points, dict(zip(parts, values, strict=True)))
         else:
             limit = items.TURN_CHUNKS
             one = items.turn([row for row in rows["chunk", position] if row["ordinal"] < limit])
         made.append(replace(one, cut=cut, tokens=used))
     return made
+
+
+async def answered(receipt: Receipt, filled: Mapping[str, Filled]) -> Bundle:
+    return answer(receipt, {name: part.items for name, part in filled.items()})
 
 
 def answer(receipt: Receipt, packed: Mapping[str, Sequence[Item]]) -> Bundle:

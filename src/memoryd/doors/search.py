@@ -174,7 +174,7 @@ async def search(asked: SearchAsked, daemon: DaemonOf, caller: CallerOf) -> Sear
         limit=asked.limit,
         weights=weights,
     )
-    answer = await context.search(daemon.pool, daemon.searcher, reader, wanted, asked.as_of)
+    answer = await context.search(daemon.searcher, reader, wanted, asked.as_of)
     found = zip(answer.rows, answer.hits, strict=True)
     audit.tell(items=len(answer.rows))
     return SearchAnswer(

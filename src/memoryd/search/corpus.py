@@ -68,6 +68,7 @@ class Corpus:
         self.stale = False
         self.names = index.Names()
         self.size = 0
+        self.head = 0  # the log's last position, as of the newest snapshot
         self._columns = {name: Grown(index.DOC[name]) for name in index.DOC.names or ()}
         self._flushed = 0
         self._position = 0
@@ -90,7 +91,7 @@ class Corpus:
         if self._epoch not in (None, news["epoch"]):
             self.stale = True
             raise Stale
-        self._epoch = news["epoch"]
+        self._epoch, self.head = news["epoch"], news["head"]
         if self._deletions != news["deletions"]:
             dead = await conn.fetchval(db.query("index.tombstones"), self.tenant_id)
             self.dead = np.array(dead, int)

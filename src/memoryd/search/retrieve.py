@@ -193,12 +193,7 @@ class Vectors:
         coded = np.array([blob != b"" for blob in blobs], np.bool_)
         met = stage.word_parts(docs)["bm25"]  # what has no vector is met as well as its words are
         met[coded] = score.mm(score.late(self._query.tokens, weights, blobs, width)[coded])
-        where = {int(doc): at for at, doc in enumerate(docs)}
-        before, after = (
-            np.array([where.get(int(doc), -1) for doc in side], int)
-            for side in stage.view.neighbours(docs, stage.size)
-        )
-        near = score.nearby(met, before, after)
+        near = score.nearby(met, stage.around(docs))
         return {"maxsim": met, "near": score.mm(near)}
 
     @staticmethod

@@ -107,13 +107,13 @@ def _best_by_bits(
     return best
 
 
-def nearby(values: Floats, before: NDArray[Any], after: NDArray[Any]) -> Floats:
+def nearby(values: Floats, around: NDArray[Any]) -> Floats:
     """The mean of the neighbours' values, by their places in `values` (-1: not there); who has
     none gets the mean of all, which neither helps nor harms.
     """
     padded = np.append(values, 0.0)
-    count = (before >= 0).astype(int) + (after >= 0)
-    total = padded[before] + padded[after]
+    count = (around >= 0).sum(axis=0)
+    total = padded[around].sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), values.mean() if len(values) else 0.0)
 
 

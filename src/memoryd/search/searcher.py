@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,7 +12,7 @@ from typing import Any
 from memoryd.core import db, privacy
 from memoryd.core.model import Reader
 from memoryd.embed import Query
-from memoryd.search import retrieve
+from memoryd.search import index, retrieve
 from memoryd.search.corpus import Corpus, Ints, Stale
 from memoryd.search.encoders import Encoders
 from memoryd.search.vectors import Codes
@@ -28,11 +29,21 @@ class Answer:
     hits: list[retrieve.Hit]
     pool: int
     position: int
+    head: int  # of the log, when its snapshot was taken
     pending_vectors: int
     visible: int  # chunks that exist for this reader
     hidden: int  # chunks that are there and do not
     model: str
     degraded: str | None  # why vectors were not used, if they were not
+    more: Any  # what was read of the rows, in the same snapshot
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What else a search does for its caller, who is spared a transaction, and waiting in turn."""
+
+    at: Callable[[int], None]  # told the position that it looks at, while it goes on
+    of: Callable[[db.Conn, list[Any], int], Awaitable[Any]]  # reads more of the rows it found
 
 
 class Searcher:
@@ -42,15 +53,23 @@ class Searcher:
         self._kept: OrderedDict[str, tuple[Corpus, Codes]] = OrderedDict()
 
     async def search(
-        self, reader: Reader, asked: retrieve.Search, as_of: datetime | int | None = None
+        self,
+        reader: Reader,
+        asked: retrieve.Search,
+        as_of: datetime | int | None = None,
+        aside: Aside | None = None,
     ) -> Answer:
         """Search what `reader` sees, as it was at the position or recording time `as_of`."""
         while True:
             with suppress(Stale):  # again, with arrays that are not
-                return await self._search(reader, asked, as_of)
+                return await self._search(reader, asked, as_of, aside)
 
     async def _search(
-        self, reader: Reader, asked: retrieve.Search, as_of: datetime | int | None
+        self,
+        reader: Reader,
+        asked: retrieve.Search,
+        as_of: datetime | int | None,
+        aside: Aside | None,
     ) -> Answer:
         corpus, codes = self._keep(reader.tenant_id)
         encoding = asyncio.create_task(asyncio.to_thread(codes.encoder.query, asked.text))
@@ -61,26 +80,37 @@ class Searcher:
                 asked = replace(asked, as_of=await position_at(conn, reader.tenant_id, as_of))
                 sight = privacy.sight(reader)
                 stage = await retrieve.prepare(conn, corpus, codes, sight, asked)
+                head = corpus.head
                 scanning = asyncio.create_task(self._scan(stage, codes, encoding))
                 await retrieve.read_words(conn, stage)
+            position = head if asked.as_of is None else asked.as_of
+            if aside is not None:
+                aside.at(position)
             vectors, degraded = await scanning
             found = await retrieve.rank(conn, stage, vectors)
-            docs = [hit.doc for hit in found.hits]
-            places = [_numbers(corpus.column(name)[docs]) for name in ("position", "ordinal")]
-            rows = await conn.fetch(db.query("retrieve.chunks"), reader.tenant_id, *places)
-        pending = corpus.unsealed(min(codes.size, stage.size) if vectors else 0, stage.size)
-        last = corpus.column("position")[stage.size - 1 : stage.size].max(initial=0)
+            rows = await self._rows(conn, corpus, found)
+            more = await aside.of(conn, rows, position) if aside is not None else None
+        size = stage.size
         return Answer(
             rows=rows,
             hits=found.hits,
             pool=found.pool,
-            position=int(last),
-            pending_vectors=pending,
+            position=int(corpus.column("position")[size - 1 : size].max(initial=0)),
+            head=head,
+            pending_vectors=corpus.unsealed(min(codes.size, size) if vectors else 0, size),
             visible=stage.totals.docs,
-            hidden=corpus.living(0, stage.size) - stage.totals.docs,
+            hidden=corpus.living(0, size) - stage.totals.docs,
             model=codes.encoder.name,
             degraded=degraded or self._encoders.trouble,
+            more=more,
         )
+
+    @staticmethod
+    async def _rows(conn: db.Conn, corpus: Corpus, found: retrieve.Found) -> list[Any]:
+        docs = [hit.doc for hit in found.hits]
+        places = [_numbers(corpus.column(name)[docs]) for name in index.PLACE]
+        rows: list[Any] = await conn.fetch(db.query("retrieve.chunks"), corpus.tenant_id, *places)
+        return rows
 
     @staticmethod
     async def _scan(

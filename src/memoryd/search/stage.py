@@ -123,6 +123,18 @@ class Stage:
         session = self.sessions.take(self.column("session", docs))
         return {"bm25": own, "window": window, "session": session}
 
+    def around(self, docs: Ints) -> Ints:
+        """Of each of `docs` the two before and the two after it in its session, as places in
+        `docs`; -1 for what is not among them.
+        """
+        before, after = self.view.neighbours(docs, self.size)
+        earlier = np.where(before >= 0, self.view.neighbours(before, self.size)[0], -1)
+        later = np.where(after >= 0, self.view.neighbours(after, self.size)[1], -1)
+        sides = np.stack([before, after, earlier, later])
+        order = np.argsort(docs)
+        at = np.minimum(np.searchsorted(docs, sides, sorter=order), len(docs) - 1)
+        return np.where(docs[order[at]] == sides, order[at], -1)
+
     def word_parts(self, docs: Ints) -> dict[str, Floats]:
         """The same in [0, 1]."""
         raw = self._raw if docs is self.having else self._parts(docs)
