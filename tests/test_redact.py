@@ -106,7 +106,7 @@ def test_json_is_walked_with_the_names_of_its_entries() -> None:
         {
             "user": "bob",
             "password": "hunter2",
-            "api_key": "x",
+            "api_key": "blue",
             "dbPassword": "tiger",
             key: 1,
             "list": ["fine", {"note": "the wifi password is Sommer2024!"}],
@@ -137,6 +137,31 @@ def test_json_is_walked_with_the_names_of_its_entries() -> None:
         "none": None,
         "empty": {"password": "", "token": 512},
     }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"password": "required"},
+        {"password": "string", "token": "number", "secret": None},
+        {"properties": {"password": {"type": "string", "minLength": 8}}},
+        {"errors": {"password": ["This field is required."]}},
+        {"password": "must be at least 8 characters"},
+        {"api_key": "YOUR_API_KEY", "client_secret": "${CLIENT_SECRET}", "pwd": "********"},
+        {"authorization": "Bearer", "password": True},
+        {"password": "A word that you choose. Do not use one of other accounts."},
+    ],
+)
+def test_what_json_says_about_a_secret_stays(said: dict[str, Any]) -> None:
+    assert redact.value(said) == said
+
+
+def test_a_sentence_under_a_telling_name_is_filtered_like_any_other() -> None:
+    said = {"password": "I told you. My password is Sommer2024! and no other."}
+    kept = {"password": "I told you. My password is [redacted:password] and no other."}
+
+    assert redact.value(said) == kept
+    assert redact.value(kept) == kept
 
 
 def test_two_entries_under_one_marker_both_stay() -> None:
@@ -172,10 +197,14 @@ def test_a_chunk_boundary_hides_nothing() -> None:
 def test_lines_by_hand_reach_the_aims() -> None:
     positives = secret_bench.run("", secret_lines.by_hand("secrets"))
     later = secret_bench.run("", secret_lines.by_hand("held_out"))
+    formats = secret_bench.run("", secret_lines.by_hand("formats"))
     negatives = secret_bench.run("", secret_lines.look_alikes(2, seed=7))
+    harmless = secret_bench.run("", secret_lines.by_hand("benign_formats"))
 
     assert positives.found / positives.secrets >= 0.95
     assert later.found / later.secrets >= 0.95
+    assert formats.found / formats.secrets >= 0.95
+    assert harmless.false / harmless.clean <= 0.01
     assert negatives.false / negatives.clean <= 0.01
 
 
@@ -259,6 +288,15 @@ WORST = [
     *("the password ", "PASSWORD_", "token=", "token ", "api_key=", "key", "secret", "pin is "),
     *("4111 ", "1 ", "DE44 ", "[redacted:password]", "seed phrase abandon ", "://a:b@", "a,", "a="),
     *("/api/webhooks/1/password=", "Authorization: Bearer ", "密码", "login is a/", "is the "),
+    *(
+        "a,password\n",
+        ",password",
+        "|password|\n",
+        'password,"',
+        "('a',",
+        "insert into a(pwd) values ",
+    ),
+    *("p\u0430ss", "p\u00ad", "\U0001d429", "${PASS", "${PASSWORD:-", "curl -u a:", "パスワードは"),
 ]
 
 

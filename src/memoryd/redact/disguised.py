@@ -17,14 +17,15 @@ _WIDE = str.maketrans({0xFF01 + at: 0x21 + at for at in range(94)})
 _INVISIBLE = "\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff"
 # A Latin letter beside one that only looks so; letters of full width or of mathematics; a word
 # with a hole. Emoji and Persian have joiners too, but no Latin letter on both sides of them.
+_OTHER = (
+    "\u01bf\u0261\u0269\u0370-\u052f\u0578\u2113\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff"
+)
 _SUSPECT = re.compile(
-    "[\u0370-\u03ff\u0400-\u052f\u0578\u01bf\u0261\u0269\u2113](?:(?<=[A-Za-z].)|(?=[A-Za-z]))"
+    f"[{_OTHER}](?:(?<=[A-Za-z].)|(?=[A-Za-z]))"
     "|[\uff21-\uff3a\uff41-\uff5a]{2}|[\U0001d400-\U0001d7ff]{2}"
     f"|[{_INVISIBLE}](?<=[A-Za-z].)[{_INVISIBLE}]{{0,8}}[A-Za-z]"
 )
-_ODD = re.compile(
-    f"[{_INVISIBLE}\u01bf\u0261\u0269\u0370-\u052f\u0578\u2113\uff21-\uff5a\U0001d400-\U0001d7ff]"
-)
+_ODD = re.compile(f"[{_INVISIBLE}{_OTHER}]")
 _GONE = re.compile(f"[{_INVISIBLE}]")
 
 

@@ -30,7 +30,7 @@ _IS_CHOSEN = re.compile(rf"(?i){_CHOSEN}")
 _IS_RANDOM = re.compile(rf"(?i){_RANDOM}")
 # Beside such a column a password may be any word: the table is one of accounts.
 _ACCOUNT = re.compile(
-    r"(?i)(?:user|login|e-?mail|account|benutzer|konto|utilisateur|usuario|utente|host|url)"
+    r"(?i)(?:user|name|login|e-?mail|account|benutzer|konto|utilisateur|usuario|utente|host|url)"
 )
 _NAMED = re.compile(r"[^()=\[\]{}<>]{0,60}")  # what a column may be called: a call's names are none
 _RULE = re.compile(r"[\s|:+=-]*\Z")  # the line under a head, or around a table
@@ -96,7 +96,7 @@ def _below(
 
 
 def _inserted(given: str, insert: re.Match[str]) -> Iterator[tuple[int, int, str]]:
-    columns = _columns([name.strip("\"'`[] \t\r\n") for name in insert[1].split(",")])
+    columns = _columns([name.strip("\"'`[] \t\r\n") for name in insert[1].split(",")], True)
     row = _ROW.match(given, insert.end()) if columns else None
     while row:
         cells = list(_cells(given, row.start(1), row.end(1), _PARTS))
@@ -111,11 +111,11 @@ def _cells(given: str, at: int, end: int, cell: re.Pattern[str]) -> Iterator[Cel
         at = found.end() + 1
 
 
-def _columns(names: list[str]) -> dict[int, tuple[str, Judge]]:
-    """Which columns hold secrets, of what kind, and who judges."""
-    if sum(map(bool, names)) < 2 or not all(_NAMED.fullmatch(name) for name in names):
+def _columns(names: list[str], quoted: bool = False) -> dict[int, tuple[str, Judge]]:
+    """Which columns hold secrets, of what kind, and who judges; what is quoted may be any word."""
+    if sum(map(bool, names)) < 2 - quoted or not all(_NAMED.fullmatch(name) for name in names):
         return {}
-    accounts = any(_ACCOUNT.match(name) for name in names)
+    accounts = quoted or any(_ACCOUNT.match(name) for name in names)
     found: dict[int, tuple[str, Judge]] = {}
     for at, name in enumerate(names):
         if _IS_CHOSEN.fullmatch(name):

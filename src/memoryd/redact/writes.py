@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from memoryd import redact
 from memoryd.core.model import Draft
+from memoryd.redact import archives
 
 SAMPLE = 65_536  # bytes that tell whether the rest is text
 STRANGE = 0.01  # of a text's bytes may be control characters
@@ -52,7 +53,8 @@ def output(given: bytes, seen: set[str]) -> bytes:
     """Bytes without the secrets in their text.
 
     What is not UTF-8 keeps its length: a secret is overwritten in place, so that a document, a
-    database or a text in another encoding can still be read. Programs stay as they are.
+    database or a text in another encoding can still be read, and checksums of archives and pictures
+    are made to fit. Programs stay as they are.
     """
     try:
         whole = given.decode()
@@ -70,6 +72,8 @@ def output(given: bytes, seen: set[str]) -> bytes:
     for width, pattern in _RUNS.items():
         for runs in _together(_runs(given, pattern)):
             _mask(kept, runs, width, seen)
+    if kept != given:
+        archives.mend(given, kept)
     return bytes(kept)
 
 
