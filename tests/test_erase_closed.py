@@ -1,5 +1,7 @@
 """Erasure where the master key is missing: what is sealed is erased without being opened."""
 
+from typing import Any
+
 import pytest
 
 import make
@@ -9,7 +11,7 @@ from memoryd.seal import keys as keys_of
 from memoryd.search import index
 from test_sealing_rewrap import OLD, having
 
-HIGH = {"sensitivity": "high"}
+HIGH: dict[str, Any] = {"sensitivity": "high"}
 LEFT = "select user_id, sensitivity from events where kind <> 'erasure' and user_id <> ''"
 
 
@@ -53,7 +55,7 @@ async def found(target: db.Target, word: str) -> int:
 
 async def test_what_must_be_sealed_anew_waits_for_the_key(database: db.Target) -> None:
     """A version holds what its thing had before, and Bob's sealed one follows an erased one."""
-    own = {"kind": "task_update", "channel": "team", **HIGH}
+    own: dict[str, Any] = {"kind": "task_update", "channel": "team", **HIGH}
     made = write("ada", "s1", "", content={"title": "Ours"}, **own)
     task = ids.same("tsk", made.event.event_id)
     change = {"task_id": task, "title": "Mine"}

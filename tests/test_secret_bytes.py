@@ -57,7 +57,7 @@ async def test_filtering_megabytes_leaves_the_others_their_turn(first: bytes) ->
     assert sorted(waits)[-2] < 0.5  # far off: some 40 ms; the busy machine is forgiven once
 
 
-@pytest.mark.parametrize("code", ["utf-8", "utf-16-le"])
+@pytest.mark.parametrize("code", ["utf-8", "utf-16-le", "utf-16-be"])
 def test_a_secret_in_base64_is_found(code: str) -> None:
     said = base64.b64encode("für alle: DB_PASSWORD=Sommer2024!\n".encode(code)).decode()
     text = f"data:\n  env: {said}\n  image: {'iVBORw0KGgoAAAANSUhEUg' * 3}\n"

@@ -157,11 +157,12 @@ def _plain(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:
 
 def _as_it_looks(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:
     """What shows when letters that look like others, and invisible ones, are read as they look."""
-    if (read := disguised.read(given[low:high])) is None:
+    read = disguised.read(given, low, len(given) if high is None else high)
+    if read is None:
         return
-    looks, gone = read
+    begin, looks, gone = read
     for start, end, order, name in _plain(looks, 0, None):
-        first, last = (low + disguised.place(at, gone) for at in (start, end - 1))
+        first, last = (begin + disguised.place(at, gone) for at in (start, end - 1))
         yield first, last + 1, order, name
 
 

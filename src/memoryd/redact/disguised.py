@@ -1,25 +1,32 @@
-"""Words that are written with letters of another alphabet, or with invisible ones between.
+"""Words that are not written as they look: with letters of another alphabet, with invisible ones or
+a terminal's colours between, or with a letter's code in its place.
 
 A rule reads letters; "password" with a Cyrillic letter in it, or with a soft hyphen, says the same
-to a person. Such a text is read a second time, as it looks.
+to a person, and `password%3D` to a program. Such a stretch is read a second time, as it looks.
 """
 
+import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+
+NEAR = 400  # characters around what is disguised, where a word and its value may stand
 
 # Each looks like the letter below it, or nearly so: Cyrillic, Greek, and other Latin ones.
 _LIKE = str.maketrans(
     "асеорхуіјѕԁһӏոԛԝѵАВСЕНІЈКМОРЅТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαρνικƿɡɩıℓ",
     "aceopxyijsdhlnqwvABCEHIJKMOPSTXYABEZHIKMNOPTYXoapvikpgiil",
 )
-_WIDE = str.maketrans({0xFF01 + at: 0x21 + at for at in range(94)})
+_LIKE |= {0xFF01 + at: 0x21 + at for at in range(94)}  # of full width
+# The alphabets of mathematics come as A-Z, a-z one after another.
+_LIKE |= {0x1D400 + at: at % 52 + (65 if at % 52 < 26 else 71) for at in range(0x2A4)}
+_LIKE |= {0x1D7CE + at: 48 + at % 10 for at in range(50)}
+
 _INVISIBLE = "\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff"
-# A Latin letter beside one that only looks so; letters of full width or of mathematics; a word
-# with a hole. Emoji and Persian have joiners too, but no Latin letter on both sides of them.
 _OTHER = (
     "\u01bf\u0261\u0269\u0370-\u052f\u0578\u2113\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff"
 )
+# A Latin letter beside one that only looks so; letters of full width or of mathematics; a word
+# with a hole. Emoji and Persian have joiners too, but no Latin letter on both sides of them.
 _SUSPECT = re.compile(
     f"[{_OTHER}](?:(?<=[A-Za-z].)|(?=[A-Za-z]))"
     "|[\uff21-\uff3a\uff41-\uff5a]{2}|[\U0001d400-\U0001d7ff]{2}"
@@ -27,16 +34,27 @@ _SUSPECT = re.compile(
 )
 _ODD = re.compile(f"[{_INVISIBLE}{_OTHER}]")
 _GONE = re.compile(f"[{_INVISIBLE}]")
+# Codes of ASCII in a URL, in JSON and in HTML, and what colours a terminal's text.
+_CODES = ("%3", "%40", "\\u00", "&#", "\x1b[")
+_CODE = re.compile(
+    r"%[2-7][0-9A-Fa-f]|\\u00[2-7][0-9A-Fa-f]|&#(?:x[2-7][0-9A-Fa-f]|[0-9]{2,3});"
+    "|\x1b\\[[0-9;]{0,20}m"
+)
+_FILLER = "\u200b"
 
 
-def read(given: str) -> tuple[str, list[int]] | None:
-    """`given` as it looks, and where in it something was left out; None where it is as it looks."""
-    odd = None if given.isascii() else _ODD.search(given)
-    if odd is None or not _SUSPECT.search(given, odd.start()):
+def read(given: str, low: int, high: int) -> tuple[int, str, list[int]] | None:
+    """What `given[low:high]` looks like, from where on, and where in it something was left out;
+    None where it is as it looks.
+    """
+    places = [*_letters(given, low, high), *_coded(given, low, high)]
+    if not places:
         return None
-    looks = _mathematical(given).translate(_WIDE).translate(_LIKE)
+    begin = given.rfind("\n", 0, max(min(places) - NEAR, 0)) + 1  # whole lines: no word is cut
+    end = given.find("\n", max(places) + NEAR)
+    looks = _CODE.sub(_said, given[begin : end if end >= 0 else None]).translate(_LIKE)
     gone = [hole.start() - at for at, hole in enumerate(_GONE.finditer(looks))]
-    return (_GONE.sub("", looks), gone) if looks != given or gone else None
+    return begin, _GONE.sub("", looks), gone
 
 
 def place(at: int, gone: list[int]) -> int:
@@ -44,15 +62,23 @@ def place(at: int, gone: list[int]) -> int:
     return at + bisect_right(gone, at)
 
 
-def _mathematical(given: str) -> str:
-    return re.sub("[\U0001d400-\U0001d7ff]+", lambda run: "".join(_plain(run[0])), given)
+def _letters(given: str, low: int, high: int) -> list[int]:
+    odd = None if given.isascii() else _ODD.search(given, low, high)
+    return [one.start() for one in _SUSPECT.finditer(given, odd.start(), high)] if odd else []
 
 
-def _plain(run: str) -> Iterator[str]:
-    """The alphabets of mathematics come as A-Z, a-z one after another; digits at the end."""
-    for one in run:
-        at = ord(one) - 0x1D400
-        if at < 0x2A4:
-            yield chr((at % 52) + (65 if at % 52 < 26 else 71))
-        else:
-            yield chr(48 + (ord(one) - 0x1D7CE) % 10) if ord(one) >= 0x1D7CE else one
+def _coded(given: str, low: int, high: int) -> list[int]:
+    if not any(code in given for code in _CODES):
+        return []
+    return [one.start() for one in _CODE.finditer(given, low, high)]
+
+
+def _said(code: re.Match[str]) -> str:
+    """As long as the code, so that places stay; line ends and the like are not said."""
+    if code[0].startswith("\x1b"):
+        said = ""
+    elif code[0].startswith("&"):
+        said = html.unescape(code[0])
+    else:
+        said = chr(int(code[0][-2:], 16))
+    return (said if said.isprintable() else "").ljust(len(code[0]), _FILLER)

@@ -20,9 +20,10 @@ _CHOSEN = (
 )
 _RANDOM = r"(?:api|access|secret|private)[ _-]?key|secret|token|api[ _-]?token"
 _NAME = rf"[\"'`*]{{0,3}}(?i:{_CHOSEN}|{_RANDOM})[\"'`*]{{0,3}} {{0,40}}"
-# Most cells begin with another letter: that is seen first.
+# Most cells begin with other letters: that is seen first.
+_LETTERS = "[pP][aAwW]|[sS][eE]|[tT][oO]|[aA][pPcC]|[kK][eE]|[mM][oOdD]|[cC][oOlL]|[wW][aA]"
 _HEAD = re.compile(
-    rf"[,;\t|\n](?= {{0,40}}[\"'`*]{{0,3}}[pkmcswhlatпPKMCSWHLATП密パ비])"
+    rf"[,;\t|\n](?= {{0,40}}[\"'`*]{{0,3}}(?:{_LETTERS}|[hH][aA]|[lL][oOöÖ]|[pP][rR]|[пП密パ비]))"
     rf" {{0,40}}{_NAME}(?=[,;\t|\r\n]|\Z)"
 )
 _FIRST = re.compile(rf" {{0,40}}{_NAME}(?=[,;\t|])")
