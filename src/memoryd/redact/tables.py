@@ -19,14 +19,10 @@ _CHOSEN = (
     r"|wachtwoord|has[łl]o|l[öo]senord|пароль|密[码碼]|パスワード|비밀번호"
 )
 _RANDOM = r"(?:api|access|secret|private)[ _-]?key|secret|token|api[ _-]?token"
-_NAME = rf"[\"'`*]{{0,3}}(?i:{_CHOSEN}|{_RANDOM})[\"'`*]{{0,3}} {{0,40}}"
-# Most cells begin with other letters: that is seen first.
-_LETTERS = "[pP][aAwW]|[sS][eE]|[tT][oO]|[aA][pPcC]|[kK][eE]|[mM][oOdD]|[cC][oOlL]|[wW][aA]"
-_HEAD = re.compile(
-    rf"[,;\t|\n](?= {{0,40}}[\"'`*]{{0,3}}(?:{_LETTERS}|[hH][aA]|[lL][oOöÖ]|[pP][rR]|[пП密パ비]))"
-    rf" {{0,40}}{_NAME}(?=[,;\t|\r\n]|\Z)"
-)
-_FIRST = re.compile(rf" {{0,40}}{_NAME}(?=[,;\t|])")
+_NAME = rf"(?i:{_CHOSEN}|{_RANDOM})[\"'`*]{{0,3}} {{0,40}}"
+_OPEN = r" {0,40}+[\"'`*]{0,3}+"
+_HEAD = re.compile(rf"[,;\t|\n]{_OPEN}(?=[pkmcswhlatпPKMCSWHLATП密パ비]){_NAME}(?=[,;\t|\r\n]|\Z)")
+_FIRST = re.compile(rf"{_OPEN}{_NAME}(?=[,;\t|])")
 _IS_CHOSEN = re.compile(rf"(?i){_CHOSEN}")
 _IS_RANDOM = re.compile(rf"(?i){_RANDOM}")
 # Beside such a column a password may be any word: the table is one of accounts.
