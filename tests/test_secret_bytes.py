@@ -34,6 +34,18 @@ def test_bytes_without_text_and_programs_stay(content: bytes) -> None:
     assert writes.output(content, set()) == content
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-be", "utf-32"])
+def test_a_wide_text_is_read_whole_in_any_script(code: str) -> None:
+    mark = "\ufeff" if code == "utf-16-be" else ""
+    said = f"{mark}Wi-Fiのパスワードは「sakura-4711」です。\n密码: hunter2x\n"
+
+    kept = writes.output(said.encode(code), set()).decode(code)
+
+    assert len(kept) == len(said)
+    assert "sakura" not in kept and "hunter" not in kept
+    assert "Wi-Fiのパスワードは「" in kept and kept.endswith("\n")
+
+
 def test_a_broken_text_is_read_as_what_it_was_meant_to_be() -> None:
     cut = "il mio codice fiscale è SVJHGJ76R22S642X, perché no".encode() + b"\xc3"
 

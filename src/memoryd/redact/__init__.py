@@ -157,13 +157,12 @@ def _plain(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:
 
 def _as_it_looks(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:
     """What shows when letters that look like others, and invisible ones, are read as they look."""
-    read = disguised.read(given, low, len(given) if high is None else high)
-    if read is None:
-        return
-    begin, looks, gone = read
-    for start, end, order, name in _plain(looks, 0, None):
-        first, last = (begin + disguised.place(at, gone) for at in (start, end - 1))
-        yield first, last + 1, order, name
+    high = len(given) if high is None else high
+    for start in range(low, high, rules.WINDOW):
+        read = disguised.read(given, start, min(start + rules.WINDOW + rules.MARGIN, high))
+        for begin, end, order, name in _plain(read.looks, 0, None) if read else ():
+            if read and (first := read.place(begin)) in read.near:
+                yield first, read.place(end - 1) + 1, order, name
 
 
 def _encoded(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:

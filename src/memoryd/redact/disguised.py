@@ -8,8 +8,10 @@ to a person, and `password%3D` to a program. Such a stretch is read a second tim
 import html
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 
 NEAR = 400  # characters around what is disguised, where a word and its value may stand
+LINE = 4_096  # characters around it that are read, or up to the line's end
 
 # Each looks like the letter below it, or nearly so: Cyrillic, Greek, and other Latin ones.
 _LIKE = str.maketrans(
@@ -43,23 +45,31 @@ _CODE = re.compile(
 _FILLER = "\u200b"
 
 
-def read(given: str, low: int, high: int) -> tuple[int, str, list[int]] | None:
-    """What `given[low:high]` looks like, from where on, and where in it something was left out;
-    None where it is as it looks.
-    """
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of a text from `begin` on as it looks; `gone` is where something was left out."""
+
+    begin: int
+    looks: str
+    gone: list[int]
+    near: range  # where in the text a word may stand that this concerns
+
+    def place(self, at: int) -> int:
+        """Where in the text as given stands what stands at `at` of this."""
+        return self.begin + at + bisect_right(self.gone, at)
+
+
+def read(given: str, low: int, high: int) -> Stretch | None:
+    """What is disguised in `given[low:high]`; None where all is as it looks."""
     places = [*_letters(given, low, high), *_coded(given, low, high)]
     if not places:
         return None
-    begin = given.rfind("\n", 0, max(min(places) - NEAR, 0)) + 1  # whole lines: no word is cut
-    end = given.find("\n", max(places) + NEAR)
-    looks = _CODE.sub(_said, given[begin : end if end >= 0 else None]).translate(_LIKE)
+    first, last = max(min(places) - NEAR, 0), max(places) + NEAR
+    begin = given.rfind("\n", max(first - LINE, 0), first) + 1 or max(first - LINE, 0)
+    end = given.find("\n", last, last + LINE)
+    looks = _CODE.sub(_said, given[begin : end if end >= 0 else last + LINE]).translate(_LIKE)
     gone = [hole.start() - at for at, hole in enumerate(_GONE.finditer(looks))]
-    return begin, _GONE.sub("", looks), gone
-
-
-def place(at: int, gone: list[int]) -> int:
-    """Where in the text as given stands what stands at `at` in the text as it looks."""
-    return at + bisect_right(gone, at)
+    return Stretch(begin, _GONE.sub("", looks), gone, range(first, last))
 
 
 def _letters(given: str, low: int, high: int) -> list[int]:
@@ -68,7 +78,7 @@ def _letters(given: str, low: int, high: int) -> list[int]:
 
 
 def _coded(given: str, low: int, high: int) -> list[int]:
-    if not any(code in given for code in _CODES):
+    if all(given.find(code, low, high) < 0 for code in _CODES):
         return []
     return [one.start() for one in _CODE.finditer(given, low, high)]
 

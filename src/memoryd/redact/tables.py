@@ -11,6 +11,7 @@ from memoryd.redact import rules
 Cell = tuple[int, int]  # start, end
 Judge = Callable[[str], bool]
 
+WIDEST = 256  # characters of a head's cell, and more
 LONGEST = 4_096  # characters of a line: a longer one is no table's
 
 # In the head, a cell of its own that says what stands below: a password, or a key or token.
@@ -46,7 +47,7 @@ def within(given: str, low: int, high: int) -> Iterator[tuple[int, int, str]]:
     name of its kind.
     """
     at = low
-    while head := (at == 0 and _FIRST.match(given)) or _HEAD.search(given, at, high):
+    while head := (at == 0 and _FIRST.match(given)) or _next(given, at, high):
         at = head.end()
         begin, by = _begun(given, head)
         if by and (end := _end(given, begin)):
@@ -55,9 +56,25 @@ def within(given: str, low: int, high: int) -> Iterator[tuple[int, int, str]]:
                 at = max(at, stop)
                 if kind:
                     yield start, stop, kind
-    if "nsert" in given or "NSERT" in given:
-        for insert in _INSERT.finditer(given, low, high):
-            yield from _inserted(given, insert)
+    for word in ("nsert", "NSERT"):
+        at = given.find(word, low, high)
+        while at > 0:
+            if insert := _INSERT.match(given, at - 1):
+                yield from _inserted(given, insert)
+            at = given.find(word, at + 1, high)
+
+
+def _next(given: str, at: int, high: int) -> re.Match[str] | None:
+    """The next head from `at` on, in windows: the interpreter serves nobody else meanwhile."""
+    while at < high:
+        seen = _HEAD.search(given, at, min(at + rules.WINDOW, high))
+        if seen is None:
+            at += max(rules.WINDOW - WIDEST, 1)  # one may begin where the window ends
+        elif head := _HEAD.match(given, seen.start()):
+            return head
+        else:
+            at = seen.start() + 1
+    return None
 
 
 def _begun(given: str, head: re.Match[str]) -> tuple[int, str]:

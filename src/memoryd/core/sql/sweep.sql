@@ -35,8 +35,10 @@ select rolsuper from pg_roles where rolname = session_user;
 
 -- name: data_directory
 select current_setting('data_directory'),
-       (select oid::text from pg_database where datname = current_database()),
-       (select setting from pg_config where name = 'BINDIR');
+       (select oid::text from pg_database where datname = current_database());
+
+-- name: programs
+select setting from pg_config where name = 'BINDIR';
 
 -- name: unswept
 select e.event_id, e.content->'erased'->'rows' as rows from events e
