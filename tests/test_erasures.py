@@ -1,6 +1,7 @@
 """The HTTP door of erasures: who may, what is refused, what is answered and what is listed."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -32,11 +33,11 @@ async def admin(url: str, tenant: str, make_key: MakeKey) -> AsyncIterator[httpx
         yield connected
 
 
-async def erase(admin: httpx.AsyncClient, status: int = 201, **body: object) -> dict[str, object]:
+async def erase(admin: httpx.AsyncClient, status: int = 201, **body: object) -> dict[str, Any]:
     """Without a sweep, which is tested where the database is the test's own."""
     answer = await admin.post(ERASURES, json={"sweep": False, **body})
     assert answer.status_code == status, answer.text
-    done: dict[str, object] = answer.json()
+    done: dict[str, Any] = answer.json()
     return done
 
 
