@@ -133,8 +133,10 @@ def results_of(options: argparse.Namespace) -> list[Result]:
         run("made from the rules' examples", secret_lines.made(options.per_rule, options.seed)),
         run("by hand, before the rules", secret_lines.by_hand("secrets")),
         run("by hand, after them", secret_lines.by_hand("held_out")),
+        run("by hand, of every format", secret_lines.by_hand("formats")),
         run("look-alikes", secret_lines.look_alikes(options.copies, options.seed)),
         run("look-alikes by hand, after them", secret_lines.by_hand("benign_held_out")),
+        run("look-alikes of every format", secret_lines.by_hand("benign_formats")),
         run("ordinary prose and code", secret_lines.ordinary(options.ordinary, options.seed)),
     ]
 

@@ -61,6 +61,18 @@ async def test_nothing_is_left_in_tables_or_files(database: db.Target) -> None:
     assert await replayed(database) == {}
 
 
+async def test_words_that_the_server_says_of_itself_are_not_taken_for_the_users(
+    database: db.Target,
+) -> None:
+    """They stand in its settings and in its log."""
+    await store(database, [write("ada", "s1", "listen_addresses autovacuum checkpoint")])
+    outcome = await carried_out(database, "user", "ada")
+
+    assert outcome.report is not None
+    assert outcome.report.raw and outcome.report.words == 3
+    assert outcome.report.findings == []
+
+
 async def test_without_a_sweep_the_files_still_tell(database: db.Target) -> None:
     await uncompressed(database)
     await store(database, [write("ada", "s1", "The zanzibarquux is a parallelepiped.")])

@@ -4,7 +4,6 @@ import itertools
 import random
 import secrets
 import sysconfig
-import time
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +105,7 @@ def test_json_is_walked_with_the_names_of_its_entries() -> None:
         {
             "user": "bob",
             "password": "hunter2",
-            "api_key": "x",
+            "api_key": "blue",
             "dbPassword": "tiger",
             key: 1,
             "list": ["fine", {"note": "the wifi password is Sommer2024!"}],
@@ -137,6 +136,31 @@ def test_json_is_walked_with_the_names_of_its_entries() -> None:
         "none": None,
         "empty": {"password": "", "token": 512},
     }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"password": "required"},
+        {"password": "string", "token": "number", "secret": None},
+        {"properties": {"password": {"type": "string", "minLength": 8}}},
+        {"errors": {"password": ["This field is required."]}},
+        {"password": "must be at least 8 characters"},
+        {"api_key": "YOUR_API_KEY", "client_secret": "${CLIENT_SECRET}", "pwd": "********"},
+        {"authorization": "Bearer", "password": True},
+        {"password": "A word that you choose. Do not use one of other accounts."},
+    ],
+)
+def test_what_json_says_about_a_secret_stays(said: dict[str, Any]) -> None:
+    assert redact.value(said) == said
+
+
+def test_a_sentence_under_a_telling_name_is_filtered_like_any_other() -> None:
+    said = {"password": "I told you. My password is Sommer2024! and no other."}
+    kept = {"password": "I told you. My password is [redacted:password] and no other."}
+
+    assert redact.value(said) == kept
+    assert redact.value(kept) == kept
 
 
 def test_two_entries_under_one_marker_both_stay() -> None:
@@ -172,10 +196,14 @@ def test_a_chunk_boundary_hides_nothing() -> None:
 def test_lines_by_hand_reach_the_aims() -> None:
     positives = secret_bench.run("", secret_lines.by_hand("secrets"))
     later = secret_bench.run("", secret_lines.by_hand("held_out"))
+    formats = secret_bench.run("", secret_lines.by_hand("formats"))
     negatives = secret_bench.run("", secret_lines.look_alikes(2, seed=7))
+    harmless = secret_bench.run("", secret_lines.by_hand("benign_formats"))
 
     assert positives.found / positives.secrets >= 0.95
     assert later.found / later.secrets >= 0.95
+    assert formats.found / formats.secrets >= 0.95
+    assert harmless.false / harmless.clean <= 0.01
     assert negatives.false / negatives.clean <= 0.01
 
 
@@ -235,59 +263,3 @@ def test_findings_are_apart_and_in_order(text: str) -> None:
     assert spans == sorted(spans)
     assert all(start < end <= len(text) for start, end in spans)
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
-
-
-WORST = [
-    *(
-        "a",
-        "0",
-        " ",
-        "\n",
-        '"',
-        "'",
-        "\\",
-        "-",
-        "=",
-        "://",
-        "eyJ",
-        "eyJa-",
-        "AKIA",
-        "ghp_",
-        "xoxb-",
-    ),
-    *("-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----", "password is ", "password=", 'password="'),
-    *("the password ", "PASSWORD_", "token=", "token ", "api_key=", "key", "secret", "pin is "),
-    *("4111 ", "1 ", "DE44 ", "[redacted:password]", "seed phrase abandon ", "://a:b@", "a,", "a="),
-    *("/api/webhooks/1/password=", "Authorization: Bearer ", "密码", "login is a/", "is the "),
-]
-
-
-def seconds(text: str) -> float:
-    start = time.thread_time()
-    redact.text(text)
-    return time.thread_time() - start
-
-
-@pytest.mark.parametrize("unit", WORST)
-def test_the_worst_texts_cost_in_proportion_to_their_length(unit: str) -> None:
-    text = unit * (64_000 // len(unit))
-
-    once = min(seconds(text) for _ in range(2))
-    twice = min(seconds(text + text) for _ in range(2))
-
-    assert twice < 3 * once + 0.05
-
-
-@pytest.mark.parametrize("unit", ["a", "0", " ", '"', "://", "eyJ", "-----BEGIN ", "password is "])
-def test_a_megabyte_of_the_worst_is_done_in_seconds(unit: str) -> None:
-    assert seconds(unit * (1_000_000 // len(unit))) < 20  # far off: it takes two at most
-
-
-@pytest.mark.parametrize("rule", RULES, ids=by_rule)
-def test_no_rule_can_be_made_to_blow_up(rule: rules.Rule) -> None:
-    """Examples, whole and cut, with what a pattern does not expect behind them, over and over."""
-    chance = random.Random(3)
-    for example in [*rule.examples, *rule.keywords]:
-        text = secret_specs.fill(example, chance)[0]
-        for unit in (text, text + "!", text[:-1] + "=\x00", text[len(text) // 2 :] + "/a "):
-            assert seconds((unit * 4_000)[:4_000]) < 1  # far off: the slowest takes 50 ms

@@ -1,12 +1,9 @@
 """After `high` events came through every door, no byte of the home has a word of them."""
 
-import contextlib
 import os
 import zlib
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import asyncpg
 import httpx
 import pytest
 
@@ -14,11 +11,11 @@ import commands
 import make
 from conftest import asking
 from memoryd.core import db
-from memoryd.core.config import Settings
 from memoryd.custody import rebuild
-from memoryd.daemon import now, postgres
+from memoryd.daemon import now
 from memoryd.seal import keys
 from memoryd.search import index
+from raw import files, owner
 from sealed import HIGH, LONG, WORDS, bundle, find, record_all
 from wire import post, upload, vectors
 
@@ -40,20 +37,6 @@ begin
   end loop;
 end $$;
 """
-
-
-@contextlib.asynccontextmanager
-async def owner(home: Path) -> AsyncIterator[tuple[db.Target, asyncpg.Connection]]:
-    async with postgres(Settings(home=home), print) as (target, _):
-        conn = await db.connect(target, None)
-        yield target, conn
-        await conn.close()
-
-
-def files(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink() and "/bin/" not in str(path):
-            yield path, path.read_bytes()
 
 
 async def use(client: httpx.AsyncClient) -> None:

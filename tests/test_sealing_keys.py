@@ -20,6 +20,7 @@ from memoryd.core import db, errors, record
 from memoryd.core.config import Settings
 from memoryd.custody import doctor, migrate, rebuild
 from memoryd.seal import keys, master, vault
+from raw import files, owner
 from sealed import HIGH, WORDS, bundle, find, rebuilt, record_all
 from wire import ARTIFACTS, EVENTS, assert_problem, found, listed, post, texts
 
@@ -255,6 +256,10 @@ async def test_what_is_older_than_sealing_stays_as_it_was(
     assert sorted(after) == sorted(again) == ["a new quokkazq", "an old quokkazq"]
 
 
+def kept(home: Path, sought: list[bytes]) -> int:
+    return sum(one in raw for _, raw in files(home) for one in sought)
+
+
 def key_of(home: Path) -> str:
     return (home / master.FILE).read_text().strip()
 
@@ -266,7 +271,12 @@ async def test_commands_rotate_and_change_the_master_key(home: Path, tmp_path: P
             await post(client, **HIGH, content={"text": "the quokkazq sings"})
             old = key_of(own)
             rotated = commands.answer(own, "seal", "rotate")
+            async with owner(own) as (_, conn):
+                rows = await conn.fetch("select wrapped from memoryd.tenant_keys")
+                await conn.execute("checkpoint")
+            before = kept(own, [row["wrapped"] for row in rows])
             wrapped = commands.answer(own, "seal", "rewrap")
+            after = kept(own, [row["wrapped"] for row in rows])
             await post(client, **HIGH, content={"text": "it sings again"})
             os.kill(served.process.pid, signal.SIGKILL)
     with commands.serving(own) as served:
@@ -276,6 +286,7 @@ async def test_commands_rotate_and_change_the_master_key(home: Path, tmp_path: P
     log = served.log.read_text()
 
     assert (rotated["keys"], rotated["since"], wrapped) == (2, 2, {"keys": 2})
+    assert before >= 2 and after == 0, "files had them as the old master key wrapped them"
     assert key_of(own) != old and not (own / master.NEXT).exists()
     assert shown == ["it sings again", "the quokkazq sings"] and ready["sealing"] == "open"
     assert nothing.returncode == 1 and re.search("nothing sealed", nothing.stderr)

@@ -147,6 +147,21 @@ async def test_a_damaged_key_file_is_not_used_for_the_first_event(
     assert shown == []
 
 
+async def test_a_key_that_goes_while_it_is_held_is_told_apart(
+    database: db.Target, tmp_path: Path
+) -> None:
+    chosen = settings(database, tmp_path)
+    async with serve(chosen) as client:
+        await post(client, sensitivity="high", content={"text": "the quokkazq sings"})
+        (tmp_path / master.FILE).rename(tmp_path / "elsewhere")
+        held = (await client.get("/readyz")).json()["sealing"]
+        shown = await wire.texts(client)
+    async with serve(chosen) as client:
+        gone = (await client.get("/readyz")).json()["sealing"]
+
+    assert (held, shown, gone) == ("held", ["the quokkazq sings"], "missing")
+
+
 def test_commands_refuse_a_key_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "new").write_text("short")
     short = commands.memoryd(tmp_path, "seal", "rewrap", "--new-key", str(tmp_path / "new"))

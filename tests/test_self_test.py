@@ -93,10 +93,23 @@ async def test_what_a_killed_test_left_goes_with_the_next(database: db.Target) -
     before = await rows(database)
     owner = await db.connect(database, db.OWNER)
     killed = isolation.PREFIX + "0" * 16
-    await isolation._make(owner, killed, make.NOW - 2 * isolation.STALE)
+    await isolation._make(owner, killed, make.NOW)
     await owner.close()
     await examine(database)
 
+    assert await rows(database) == before
+
+
+async def test_a_living_test_is_left_alone_by_another(database: db.Target) -> None:
+    before = await rows(database)
+    async with isolation.throwaway(database, make.NOW) as (own, _):
+        await examine(database)
+        during = await rows(database)
+        owner = await db.connect(database, None)
+        kept = await owner.fetchval("select count(*) from keys where tenant_id = $1", own.name)
+        await owner.close()
+
+    assert (kept, during["keys"]) == (1, before["keys"] + 2)
     assert await rows(database) == before
 
 

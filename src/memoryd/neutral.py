@@ -47,9 +47,16 @@ _BRAILLE_BLANK = "\u2800"
 # Without one of these a text is neither; most texts have none.
 _OPENER = re.compile(f"[<＜﹤{_ALIKE['<']}\\[［﹇{_ALIKE['[']}]")
 _FENCE = re.compile(
-    r"<(?=[\s/]*(?:memory|identity|rules|system|start_of_turn|end_of_turn)"
+    r"<(?=[\s/]*(?:memory|identity|rules|system|start_of_turn|end_of_turn|invoke|antml"
+    r"|(?:tool|function)_(?:call|use|result|response))"
+    r"|<[\s/]*sys\s*>"
     r"|\s*\|[^\n|<>]{1,40}\|)"  # <|im_start|> and the like, where a server takes them for real
 )
+# The same in square brackets, to the letter: `x[inst]` is code.
+_INST = re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\])")
+# A turn as text-completion models have it, to the letter: a transcript without blank lines is one.
+_BREAK = "(?>\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+_TURN = re.compile(f"({_BREAK}[ \t]{{0,100}}{_BREAK}[ \t]{{0,100}})(?=(?:Human|Assistant):)")
 # How the heads of items begin, at the beginning of a line.
 _HEAD = re.compile(
     r"(?m)^[^\S\n]*(\[)(?=[^\S\n]*(?:(?:\d+[^\S\n]*,[^\S\n]*)?(?:summary[^\S\n]+by[^\S\n]+)?"
@@ -112,8 +119,11 @@ def _taken_for(letter: str) -> str:
 
 
 def _escaped(text: str, heads: bool) -> str:
+    if "Human:" in text or "Assistant:" in text:
+        text = _TURN.sub(r"\1\\", text)
     if not _OPENER.search(text):
         return text
+    text = _INST.sub("&#91;", text)
     taken = seen(text)
     signs = {match.start(): "&lt;" for match in _FENCE.finditer(taken)}
     if heads:

@@ -76,6 +76,16 @@ def test_it_refuses_what_is_not_clear(
     assert says in done.stderr
 
 
+@pytest.mark.parametrize("more", [("--yes",), ("--dry-run",), ("--yes", "--verify", "--json")])
+def test_a_name_that_is_not_there_is_said_to_be_none(
+    cli_home: Path, served: Served, more: tuple[str, ...]
+) -> None:
+    done = memoryd(cli_home, "erase", "--user", "nobody-here", *more)
+
+    assert done.returncode == 1
+    assert '"events":0' in done.stdout.replace(" ", "") or "no such user here" in done.stdout
+
+
 def test_killed_at_any_moment_it_is_finished_by_running_it_again(
     cli_home: Path, served: Served
 ) -> None:

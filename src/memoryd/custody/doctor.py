@@ -115,6 +115,7 @@ async def _sealing(conn: asyncpg.Connection) -> Check:
     said = {
         "unused": "nothing is sealed yet",
         "open": "the master key opens what is `high`",
+        "held": "the master key is not here any more",
         "missing": "the master key is not here",
         "wrong": "the master key is another one than this database was used with",
     }

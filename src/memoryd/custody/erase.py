@@ -16,6 +16,7 @@ from memoryd.core.model import Event
 from memoryd.custody import erase_act, erase_views
 from memoryd.custody.erase_act import Asked, Erasure
 from memoryd.embed import Encoder
+from memoryd.seal import keys as tenant_keys
 from memoryd.search import index, vectors
 
 DERIVED = ("summary", "handoff")  # kinds whose text is made of the events that they cite
@@ -136,7 +137,7 @@ async def _clear(
     """Everything of `chosen`; `context` are those whose successors stay."""
     tenant_id = asked.tenant_id
     near = await conn.fetch(db.query("erase.successors"), tenant_id, chosen, context)
-    documents = await index.delete(conn, tenant_id, chosen) if chosen else 0
+    documents, whole = await _unindex(conn, tenant_id, chosen)
     rows = dict.fromkeys(INDEXED, documents)
     for table in await placed(conn):
         rows[table] = await removed(conn, table, "erase.remove", tenant_id, chosen)
@@ -153,10 +154,28 @@ async def _clear(
     keys = await conn.execute(db.query("erase.keys"), tenant_id, asked.only("user"))
     rows["keys"] = _count(keys)
     rows["audit"] = await forget_accesses(conn, asked)
-    if documents:
+    if documents and not whole:
         await index.purge(conn, tenant_id)
         await encode_again(conn, tenant_id, encoder, [row["position"] for row in near])
     return rows
+
+
+async def _unindex(conn: db.Conn, tenant_id: str, chosen: Sequence[int]) -> tuple[int, bool]:
+    """Take the chosen out of the index; returns how many documents went, and whether all did.
+
+    Without the master key no sealed chunk goes into a segment, so that those after the last one
+    have no numbers to be buried by. Then the index goes whole, with all vectors: daemons hold it in
+    memory and make the vectors anew, until the key is back.
+    """
+    if not chosen:
+        return 0, False
+    await conn.execute(db.query("index.wait"), tenant_id)
+    closed = (await tenant_keys.load(conn, tenant_id)).closed
+    if not (closed and await conn.fetchval(db.query("index.lacks"), tenant_id, max(chosen))):
+        return await index.delete(conn, tenant_id, chosen), False
+    await index.clear(conn, tenant_id)
+    await removed(conn, "token_codes", "erase.remove_all", tenant_id)
+    return len(chosen), True
 
 
 async def forget_accesses(conn: db.Conn, asked: Asked) -> int:

@@ -15,6 +15,7 @@ from memoryd.core import db
 MOST = 64  # words looked for in files: each takes a pass over all of them
 PART = 8 * 1024 * 1024  # bytes read at once
 TEMPLATE = "base/1"  # the database that others are copied from; nobody writes there
+OURS = Path(__file__).parent.parent  # the package
 LONGEST = 64  # bytes of a word, so that none is lost between two parts
 
 
@@ -30,11 +31,14 @@ async def search(conn: db.Conn, report: Report, words: Sequence[bytes]) -> None:
     await conn.execute(db.query("sweep.checkpoint"))  # or pages that are only in memory hide it
     row = await conn.fetchrow(db.query("sweep.data_directory"))
     assert row is not None
-    await asyncio.to_thread(_search, report, Path(row[0]), row[1], words)
+    programs = Path(await conn.fetchval(db.query("sweep.programs")))
+    await asyncio.to_thread(_search, report, Path(row[0]), row[1], programs, words)
 
 
-def _search(report: Report, data: Path, database: str, given: Sequence[bytes]) -> None:
-    usual = _usual(data)
+def _search(
+    report: Report, data: Path, database: str, programs: Path, given: Sequence[bytes]
+) -> None:
+    usual = _usual(data, programs)
     words = [word for word in given if word not in usual][:MOST]
     for path in (*_ours(data, database), *_logs(data)):
         try:
@@ -46,10 +50,15 @@ def _search(report: Report, data: Path, database: str, given: Sequence[bytes]) -
         report.found(met, f"erased words in {path}")
 
 
-def _usual(data: Path) -> bytes:
-    """What an empty database has, and the making of our tables: catalogues hold these words."""
+def _usual(data: Path, programs: Path) -> bytes:
+    """What an empty database has, and the making of our tables: catalogues hold these words. And
+    what servers say of themselves: PostgreSQL's messages, settings and paths, and our own messages.
+    """
     made = [db.read_sql(name).encode() for name in ("log.sql", "views.sql")]
-    return b"\0".join([*made, *(path.read_bytes() for path in (data / TEMPLATE).iterdir())])
+    files = [*(data / TEMPLATE).iterdir(), programs / "postgres"]
+    files += [*data.glob("*.conf"), *data.glob("postmaster.*"), *OURS.rglob("*.py")]
+    read = (path.read_bytes() for path in files if path.is_file())
+    return b"\0".join([*made, bytes(data), *read])
 
 
 def _ours(data: Path, database: str) -> Iterator[Path]:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -20,7 +20,6 @@ from memoryd.custody import audit, erase_act, isolation_sql, keys
 from memoryd.custody.isolation_sql import Attempt
 
 PREFIX = "memoryd.doctor.isolation."
-STALE = timedelta(hours=1)  # no self-test takes so long: what is older was left by a killed one
 TRIES = 20  # to remove rows that a worker adds meanwhile, or that writers lock
 PAUSE = 0.3  # seconds between them
 
@@ -70,7 +69,7 @@ async def throwaway(target: db.Target, now: datetime) -> AsyncIterator[tuple[Ten
     owner = await db.connect(target, db.OWNER)
     made: list[str] = []
     try:
-        for row in await owner.fetch(db.query("isolation.left_behind"), now - STALE):
+        for row in await owner.fetch(db.query("isolation.left_behind")):
             await _forget(owner, row["tenant_id"], now)
         made += [PREFIX + secrets.token_hex(8) for _ in range(2)]
         one, two = [await _make(owner, name, now) for name in made]
@@ -90,6 +89,7 @@ async def _clean(owner: asyncpg.Connection, made: list[str], now: datetime) -> N
 
 
 async def _make(owner: asyncpg.Connection, name: str, now: datetime) -> Tenant:
+    await owner.execute(db.query("isolation.hold"), name)
     async with owner.transaction():
         await db.set_tenant(owner, name)
         secret = secrets.token_urlsafe(32)

@@ -36,17 +36,12 @@ async def sweep(
 ) -> Swept:
     """Sweep up after all erasures of a tenant that nobody has swept up after; safe to run again."""
     owner = await db.connect(target, db.OWNER)
-    login = await db.connect(target, None)
     try:
         pending = await _unswept(owner, tenant_id)
         if not pending:
             return Swept(erasures=(), tables=(), wal=False)
-        await outlast(owner)
         tables = sorted({table for rows in pending.values() for table, n in rows.items() if n})
-        await _rewrite(owner, tables, progress)
-        wal = target.embedded and bool(await login.fetchval(db.query("sweep.superuser")))
-        if wal:
-            await _forget_wal(login)
+        wal = await write_anew(target, owner, tables, progress)
         swept = Swept(erasures=tuple(pending), tables=tuple(tables), wal=wal)
         async with owner.transaction():
             said = {"swept": swept.erasures, "tables": swept.tables, "wal": swept.wal}
@@ -54,8 +49,25 @@ async def sweep(
             await erase_act.begin(owner, tenant_id, by, now=now, entropy=entropy, **said)
     finally:
         await owner.close()
-        await login.close()
     return swept
+
+
+async def write_anew(
+    target: db.Target, owner: db.Conn, tables: Sequence[str], progress: Progress
+) -> bool:
+    """Leave nothing in files of rows that these tables had; returns whether the write-ahead log's
+    old files went too, which on an outside server are not ours.
+    """
+    await outlast(owner)
+    await _rewrite(owner, tables, progress)
+    login = await db.connect(target, None)
+    try:
+        ours = target.embedded and bool(await login.fetchval(db.query("sweep.superuser")))
+        if ours:
+            await _forget_wal(login)
+    finally:
+        await login.close()
+    return ours
 
 
 async def outlast(conn: db.Conn) -> None:

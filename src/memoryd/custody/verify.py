@@ -18,6 +18,7 @@ from memoryd.core import db
 from memoryd.core.model import Event
 from memoryd.custody import erase, erase_views, files
 from memoryd.custody.erase_act import Asked
+from memoryd.seal.vault import CLOSED
 from memoryd.search import analyze, index
 
 WORDS = 400  # of the erased texts, looked for in the tables
@@ -59,6 +60,8 @@ def words(gone: Sequence[Event]) -> set[bytes]:
     named = " ".join({name for event in gone for name in (event.user_id, event.session_id)})
     found = set(_WORD.findall(named.encode())[:WORDS])
     for event in gone[:: max(1, len(gone) * EACH // WORDS)]:
+        if event.content == {"text": CLOSED}:  # these words are ours
+            continue
         said = _OURS.sub(b"", b" ".join(map(str.encode, _strings([event.content, event.tags]))))
         found.update(sorted(set(_WORD.findall(said)), key=lambda word: (-len(word), word))[:EACH])
     return found

@@ -63,7 +63,7 @@ class Readiness:
     detail: Annotated[str | None, Field(description="What is missing, when not ready.")] = None
     sealing: Annotated[
         tenant_keys.State | None,
-        Field(description="Of what is `high`: `missing` and `wrong` speak of the master key."),
+        Field(description="Of what is `high`; `held`, `missing`, `wrong`: of the master key."),
     ] = None
 
 

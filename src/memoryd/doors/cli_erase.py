@@ -38,7 +38,8 @@ def erase_command(receipt_id: str | None, as_json: bool, **given: Any) -> None:
 
     The log keeps empty places. Daemons go on, but each table is locked while it is written anew.
     With --verify, every table is then searched for the erased ids and words, and on the embedded
-    server its files too. With a RECEIPT_ID, --verify looks again later, for ids alone.
+    server its files too. With a RECEIPT_ID, --verify looks again later, for ids alone. Exits with 1
+    where there is nothing of that name, and where something is left.
 
     \b
     Example: memoryd erase --user ada --verify
@@ -54,8 +55,14 @@ def erase_command(receipt_id: str | None, as_json: bool, **given: Any) -> None:
     )
     outcome = run(_erase(settings(), asked, steps))
     show(_plain(outcome), as_json, lambda: "\n".join(_lines(outcome, given["dry_run"])))
-    if outcome.report is not None and not outcome.report.clean:
+    if _nothing(outcome) or (outcome.report is not None and not outcome.report.clean):
         raise SystemExit(1)
+
+
+def _nothing(outcome: erasure.Outcome) -> bool:
+    """Whether there was nothing of that name, nor anything that an earlier run had left to do."""
+    swept = outcome.swept is not None and outcome.swept.erasures
+    return not any(outcome.erasure.rows.values()) and not swept
 
 
 def _asked(given: dict[str, Any]) -> erase_act.Asked:
@@ -149,7 +156,11 @@ def _report(report: verify.Report) -> dict[str, Any]:
 def _lines(outcome: erasure.Outcome, dry_run: bool) -> list[str]:
     done = outcome.erasure
     if not any(done.rows.values()):
-        return ["there is nothing to erase", *_swept(outcome), *_found(outcome.report)]
+        return [
+            f"there is nothing to erase: no such {done.what} here",
+            *_swept(outcome),
+            *_found(outcome.report),
+        ]
     lines = [f"{'would go' if dry_run else 'erased'}: {done.events:,} events"]
     lines += [f"  {count:>9,}  {table}" for table, count in sorted(done.rows.items()) if count]
     if done.spoken:

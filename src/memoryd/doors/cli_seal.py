@@ -12,8 +12,11 @@ import click
 from memoryd import daemon
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
-from memoryd.doors.cli import json_option, main, run, say, settings, show
+from memoryd.custody import sweep
+from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
 from memoryd.seal import keys, master, vault
+
+WRAPPED = ("tenant_keys", "master_check")  # the tables that tell of the master key
 
 
 @main.group()
@@ -22,12 +25,14 @@ def seal() -> None:
 
 
 @asynccontextmanager
-async def _connected(chosen: Settings, role: str) -> AsyncIterator[asyncpg.Connection]:
+async def _connected(
+    chosen: Settings, role: str
+) -> AsyncIterator[tuple[db.Target, asyncpg.Connection]]:
     async with daemon.postgres(chosen, say) as (target, _):
         await daemon.bring_up_to_date(target, say)
         conn = await db.connect(target, role)
         try:
-            yield conn
+            yield target, conn
         finally:
             await conn.close()
 
@@ -47,7 +52,7 @@ def rotate_key(tenant: str, as_json: bool) -> None:
 
 
 async def _rotate(chosen: Settings, tenant: str) -> dict[str, Any]:
-    async with _connected(chosen, db.APP) as conn, conn.transaction():
+    async with _connected(chosen, db.APP) as (_, conn), conn.transaction():
         found = await keys.rotate(conn, tenant, daemon.now())
         newest = found.listed[-1]
         return {"key_id": newest.key_id, "since": newest.since, "keys": len(found.listed)}
@@ -61,7 +66,8 @@ async def _rotate(chosen: Settings, tenant: str) -> dict[str, Any]:
 )
 @json_option
 def rewrap_keys(new_key: Path | None, as_json: bool) -> None:
-    """Change the master key. The log is not touched: only the tenants' keys are wrapped anew.
+    """Change the master key. The log is not touched: only the tenants' keys are wrapped anew, and
+    what the old one wrapped leaves the embedded server's files too.
 
     The present one is MEMORYD_MASTER_KEY, or master.key in MEMORYD_HOME, which is then replaced.
 
@@ -78,13 +84,21 @@ def rewrap_keys(new_key: Path | None, as_json: bool) -> None:
 
 
 async def _rewrap(chosen: Settings, new: bytes) -> int:
-    async with _connected(chosen, db.OWNER) as conn:
+    """And leave nothing in files of the keys as the old master key wrapped them."""
+    async with _connected(chosen, db.OWNER) as (target, conn):
         if await keys.state(conn) == "unused":
             raise errors.NotFound("nothing is sealed yet, so there are no keys to wrap anew")
-        if chosen.master_key:
-            return await keys.rewrap(conn, new, lambda: None)
+        done = await _wrapped_anew(chosen, conn, new)
+        await sweep.write_anew(target, conn, WRAPPED, progress_bar("tables written anew"))
+        click.echo(err=True)
+        return done
+
+
+async def _wrapped_anew(chosen: Settings, conn: asyncpg.Connection, new: bytes) -> int:
+    if chosen.master_key:
+        return await keys.rewrap(conn, new, lambda: None)
+    master.settle(chosen.home, await conn.fetchval(db.query("seal.check")))
+    try:
+        return await keys.rewrap(conn, new, lambda: master.write_next(chosen.home, new))
+    finally:
         master.settle(chosen.home, await conn.fetchval(db.query("seal.check")))
-        try:
-            return await keys.rewrap(conn, new, lambda: master.write_next(chosen.home, new))
-        finally:
-            master.settle(chosen.home, await conn.fetchval(db.query("seal.check")))

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from memoryd.core import errors
-from memoryd.redact import base64_texts, rules
+from memoryd.redact import base64_texts, disguised, rules, tables
 from memoryd.redact.rules import MARK
 
 PASSES = 8  # a redaction can lay bare what it overlapped; two are the rule, the rest is a margin
@@ -89,14 +89,17 @@ def _lines(given: Sequence[str], seen: set[str] | None) -> list[str]:
 
 
 def _entry(given: str | float, name: str, seen: set[str] | None) -> str | float:
-    if isinstance(given, str) and given and rules.look("telling").search(name):
-        if rules.MARKER.fullmatch(given):
-            return given
+    if isinstance(given, str) and given and rules.look("telling").search(name) and _meant(given):
         if seen is not None:
             seen.add("password")
         return f"{MARK}password]"
     clean = text(f"{name}: {given}", seen).removeprefix(f"{name}: ")
     return given if clean == str(given) else clean
+
+
+def _meant(given: str) -> bool:
+    """Whether it is a secret and not a type, a placeholder or a sentence about one."""
+    return rules.passes("benign", rules.MARKER.sub("hidden", given))
 
 
 def masked(given: str, seen: set[str]) -> str:
@@ -136,7 +139,7 @@ def found(given: str, low: int = 0, high: int | None = None) -> list[Finding]:
     Their keywords are looked for in `given[low:high]`.
     """
     kept: list[rules.Hit] = []
-    hits = [*rules.hits(given, low, high), *_encoded(given, low, high)]
+    hits = [*_plain(given, low, high), *_encoded(given, low, high), *_as_it_looks(given, low, high)]
     for start, end, order, name in sorted(hits):
         if kept and start < kept[-1][1]:
             first, last, rank, said = kept.pop()
@@ -144,6 +147,22 @@ def found(given: str, low: int = 0, high: int | None = None) -> list[Finding]:
         else:
             kept.append((start, end, order, name))
     return [Finding(name, start, end) for start, end, _, name in kept]
+
+
+def _plain(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:
+    yield from rules.hits(given, low, high)
+    for start, end, name in tables.within(given, low, len(given) if high is None else high):
+        yield start, end, len(rules.rules()), name
+
+
+def _as_it_looks(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:
+    """What shows when letters that look like others, and invisible ones, are read as they look."""
+    high = len(given) if high is None else high
+    for start in range(low, high, rules.WINDOW):
+        read = disguised.read(given, start, min(start + rules.WINDOW + rules.MARGIN, high))
+        for begin, end, order, name in _plain(read.looks, 0, None) if read else ():
+            if read and (first := read.place(begin)) in read.near:
+                yield first, read.place(end - 1) + 1, order, name
 
 
 def _encoded(given: str, low: int, high: int | None) -> Iterator[rules.Hit]:

@@ -49,7 +49,7 @@ def _text(encoded: str) -> str | None:
     whole = "".join(encoded.split()).rstrip("=").translate(_URL_SAFE)
     whole = whole[: len(whole) - (len(whole) % 4 == 1)]
     raw = base64.b64decode(whole + "=" * (-len(whole) % 4))
-    code = "utf-16-le" if raw[1:4:2] == b"\0\0" else "utf-8"
+    code = {raw[1:4:2]: "utf-16-le", raw[0:4:2]: "utf-16-be"}.get(b"\0\0", "utf-8")
     try:
         text = raw[: len(raw) - (code != "utf-8" and len(raw) % 2)].decode(code)
     except UnicodeDecodeError as error:

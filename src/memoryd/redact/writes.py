@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from memoryd import redact
 from memoryd.core.model import Draft
+from memoryd.redact import archives
 
 SAMPLE = 65_536  # bytes that tell whether the rest is text
 STRANGE = 0.01  # of a text's bytes may be control characters
@@ -21,6 +22,13 @@ _PROGRAM = re.compile(
 )
 _OURS = re.compile(r"[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}")  # an id; an event may have 256 of them
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+# The longer marks first: that of UTF-16 begins one of UTF-32.
+_MARKS = {
+    b"\xff\xfe\0\0": "utf-32-le",
+    b"\0\0\xfe\xff": "utf-32-be",
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+}
 # A run of text, in one byte a character, in two and in four, whichever comes first of them.
 _RUNS = {
     width: re.compile(rb"(?:[\t\n\r -~]%s){%d,}[\t\n\r -~]?" % (rb"\0" * (width - 1), SHORTEST))
@@ -52,7 +60,8 @@ def output(given: bytes, seen: set[str]) -> bytes:
     """Bytes without the secrets in their text.
 
     What is not UTF-8 keeps its length: a secret is overwritten in place, so that a document, a
-    database or a text in another encoding can still be read. Programs stay as they are.
+    database or a text in another encoding can still be read, and checksums of archives and pictures
+    are made to fit. Programs stay as they are.
     """
     try:
         whole = given.decode()
@@ -66,11 +75,37 @@ def output(given: bytes, seen: set[str]) -> bytes:
         return redact.masked(given.decode(*code), seen).encode(*code)
     if _PROGRAM.match(given):
         return given
+    if wide := _wide(given):
+        return redact.masked(given.decode(wide), seen).encode(wide)
+    return _runs_masked(given, seen)
+
+
+def _runs_masked(given: bytes, seen: set[str]) -> bytes:
     kept = bytearray(given)
     for width, pattern in _RUNS.items():
         for runs in _together(_runs(given, pattern)):
             _mask(kept, runs, width, seen)
+    if kept != given:
+        archives.mend(given, kept)
     return bytes(kept)
+
+
+def _wide(given: bytes) -> str | None:
+    """The code of a text in two or four bytes a letter: by its mark, or by the zeros of Latin ones.
+
+    What is not all of that code is no text: then runs are read.
+    """
+    zeros = [given[at : SAMPLE + at : 2].count(0) * 5 > min(len(given), SAMPLE) for at in (0, 1)]
+    code = next((code for mark, code in _MARKS.items() if given.startswith(mark)), None)
+    code = code or {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(
+        (zeros[0], zeros[1])
+    )
+    try:
+        text = given.decode(code) if code else ""
+    except UnicodeDecodeError:
+        return None
+    strange = sum(one < " " and one not in "\t\n\r\x1b" for one in text[:SAMPLE])
+    return code if text and strange <= STRANGE * min(len(text), SAMPLE) else None
 
 
 def _code(sample: bytes) -> tuple[str, str]:

@@ -13,9 +13,11 @@ from memoryd.seal import vault
 from memoryd.seal.connection import vault_of
 from memoryd.seal.vault import Keys, Vault
 
-State = Literal["unused", "open", "missing", "wrong"]
+State = Literal["unused", "open", "held", "missing", "wrong"]
 
 DO = {
+    "held": "the master key is gone from where it was; what this daemon has opened stays open "
+    "until it ends, and nothing else opens: put the key back before that",
     "missing": "the master key is not here; put the master.key that this database was used with "
     "back into MEMORYD_HOME, or set MEMORYD_MASTER_KEY to it",
     "wrong": "this database was sealed with another master key: set MEMORYD_MASTER_KEY to that "
@@ -103,7 +105,7 @@ async def state(conn: db.Conn) -> State:
         return "unused"
     masters = vault_of(conn).masters()
     if not masters:
-        return "missing"
+        return "held" if vault_of(conn).holds else "missing"
     return "wrong" if vault.matching(masters, stored) is None else "open"
 
 

@@ -121,6 +121,11 @@ class Vault:
         self.masters, self.make, self.random = masters, make, random
         self._secrets: dict[str, tuple[str, bytes | None]] = {}  # and whose it is
 
+    @property
+    def holds(self) -> bool:
+        """Whether any key is open here: it then stays so, whatever becomes of the master key."""
+        return any(secret is not None for _, secret in self._secrets.values())
+
     def take(self, tenant_id: str, rows: Iterable[Any]) -> Keys:
         """The keys of a tenant from their rows, oldest first, as far as they can be opened."""
         listed = []

@@ -7,10 +7,17 @@ join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
 where c.relnamespace = 'memoryd'::regnamespace and c.relkind = 'r'
 order by 1;
 
+-- name: hold
+-- As long as the connection lives, so that nobody takes the tenant of a living test for a dead one's.
+select pg_advisory_lock(hashtextextended('memoryd.doctor.' || $1, 0));
+
 -- name: left_behind
--- By a self-test that was killed.
-select tenant_id from tenants
-where tenant_id ~ '^memoryd\.doctor\.isolation\.[0-9a-f]{16}$' and created_at < $1;
+-- By a self-test that was killed: a living one holds the lock of each of its tenants.
+with throwaway as materialized (
+  select tenant_id from tenants
+  where tenant_id ~ '^memoryd\.doctor\.isolation\.[0-9a-f]{16}$')
+select tenant_id from throwaway
+where pg_try_advisory_lock(hashtextextended('memoryd.doctor.' || tenant_id, 0));
 
 -- name: forget
 -- In a transaction that has recorded an erasure, which goes with the rest.

@@ -37,6 +37,9 @@ select rolsuper from pg_roles where rolname = session_user;
 select current_setting('data_directory'),
        (select oid::text from pg_database where datname = current_database());
 
+-- name: programs
+select setting from pg_config where name = 'BINDIR';
+
 -- name: unswept
 select e.event_id, e.content->'erased'->'rows' as rows from events e
 where e.tenant_id = $1 and e.kind = 'erasure' and e.content ? 'erased'
