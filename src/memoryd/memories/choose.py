@@ -10,10 +10,9 @@ from typing import TypeVar
 from memoryd.core import db, tokens
 from memoryd.core.model import Reader
 from memoryd.daemon import Daemon
-from memoryd.memories import agents, blocks, growth, model, read
+from memoryd.memories import agents, blocks, find, growth, model
 from memoryd.memories.growth import Access
 from memoryd.memories.model import AgentMemory, Fact, Memory
-from memoryd.search import retrieve
 
 BUNDLES = 1_000  # of the newest, in which readings are counted
 _PRIVATE_HEADS = (
@@ -71,18 +70,11 @@ async def accesses(
 async def _relevant(
     daemon: Daemon, reader: Reader, kind: type[T], types: Sequence[str], wish: Wish
 ) -> list[str]:
-    """Ids of what a search for the session's question finds, best first."""
+    """Ids of what the session's question is about, best first."""
     if not wish.query:
         return []
-    filters = retrieve.Filters(kind="memory", user_id=reader.user_id)
-    asked = retrieve.Search(text=wish.query, now=wish.now, filters=filters, limit=retrieve.FULL)
-    answer = await daemon.searcher.search(reader, asked, wish.as_of)
-    positions = [row["position"] for row in answer.rows]
-    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
-        wanted = read.Wanted()
-        found = await read.found(
-            conn, reader, kind, types, wanted, as_of=wish.as_of, positions=positions
-        )
+    asked = find.Asked(text=wish.query, now=wish.now, as_of=wish.as_of)
+    found = await find.search(daemon, reader, kind, types, asked)
     return [one.memory_id for one in found]
 
 

@@ -15,7 +15,7 @@ from memoryd.memories.proposals import Proposal
 from memoryd.memories.write import Origin
 
 MOST = 1_000  # memories of an agent that are looked at, and events that are undone
-_BACK = {"delete": "undelete", "deactivate": "activate"}
+_BACK = {"delete": "undelete", "deactivate": "activate"}  # as it was: two of one subject, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +171,7 @@ async def _step_back(care: Care, event: Event) -> tuple[str, dict[str, Any]] | N
     if op == "update" and had[-1].event_id == event.event_id:
         return memory_id, {"op": "restore", "restores": had[-2].event_id}
     gone = {"delete": fact.deleted, "deactivate": not fact.is_active}
-    return (memory_id, {"op": _BACK[op]}) if gone.get(op) else None
+    return (memory_id, {"op": _BACK[op], "force": True}) if gone.get(op) else None
 
 
 async def _undo_promotion(care: Care, proposal_id: str) -> tuple[str, ...] | None:
