@@ -25,7 +25,7 @@ from memoryd.core.config import Settings
 from memoryd.core.model import MAX_BATCH, MAX_JSON_BYTES, MAX_NAMES
 from memoryd.custody import audit
 from memoryd.daemon import entropy, now
-from memoryd.doors import access, logs
+from memoryd.doors import access, logs, strict
 
 log = logging.getLogger("memoryd.http")
 
@@ -48,7 +48,7 @@ class JsonRequest(Request):
         return self._json
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(strict.StrictRoute):
     """Parses the body itself: the framework's own reading hides what was wrong with it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
