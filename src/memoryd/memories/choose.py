@@ -12,12 +12,15 @@ from memoryd.core.model import Reader
 from memoryd.daemon import Daemon
 from memoryd.memories import agents, blocks, find, growth, model
 from memoryd.memories.growth import Access
-from memoryd.memories.model import AgentMemory, Fact, Memory
+from memoryd.memories.model import AgentMemory, Fact, Memory, Place
 
 BUNDLES = 1_000  # of the newest, in which readings are counted
 _PRIVATE_HEADS = (
     "# Your Private Memory\n\n## Core Memories (permanent)\n\n\n## Recent Journal Entries\n"
 )
+# Of the share of facts, what places and a team's whiteboard have each. A full document of places
+# alone renders to about a quarter of its tokens, as its JSON is four times as long as its lines.
+QUARTER = 4
 T = TypeVar("T", bound=Memory)
 
 
@@ -57,6 +60,36 @@ async def private(
     return growth.fitting(every, _private_line, _first(preferred), room, core)
 
 
+async def places(daemon: Daemon, reader: Reader, wish: Wish, every: Sequence[Place]) -> list[Place]:
+    """As for facts, within a quarter of their share."""
+    room = daemon.settings.prompt_memory_tokens // QUARTER
+    if _fits(blocks.places_of_interest([(one, conversations(one)) for one in every]), room):
+        return list(every)
+    readings = await accesses(daemon, reader.tenant_id, user_id=reader.user_id)
+    found = await _relevant(daemon, reader, Place, ("place",), wish)
+    preferred = [*found, *growth.by_importance(every, readings, wish.now)]
+    room -= tokens.count(f"{blocks.PLACES}\n")
+    return growth.fitting(every, _place_line, _first(preferred), room)
+
+
+async def board(
+    daemon: Daemon, owner: Reader, wish: Wish, every: Sequence[AgentMemory]
+) -> list[AgentMemory]:
+    """A team's notes, within a quarter of the share; the newest where nothing is asked."""
+    room = daemon.settings.prompt_memory_tokens // QUARTER
+    if _fits(blocks.whiteboard(every), room):
+        return list(every)
+    found = await _relevant(daemon, owner, AgentMemory, agents.BOARD, wish)
+    newest = [one.memory_id for one in reversed(every)]
+    room -= tokens.count(f"{blocks.BOARD}\n\n")
+    return growth.fitting(every, blocks.note_line, _first([*found, *newest]), room)
+
+
+def conversations(place: Place) -> int:
+    """How many mention it."""
+    return len({said.conversation_id for said in place.mentions})
+
+
 async def accesses(
     daemon: Daemon, tenant_id: str, user_id: str | None = None, agent_id: str | None = None
 ) -> dict[str, Access]:
@@ -85,6 +118,10 @@ def _fits(text: str, share: int) -> bool:
 
 def _first(preferred: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(preferred))
+
+
+def _place_line(one: Place) -> str:
+    return blocks.place_line(one, conversations(one))
 
 
 def _private_line(one: Memory) -> str:
