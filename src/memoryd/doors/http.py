@@ -56,7 +56,7 @@ class JsonRoute(strict.StrictRoute):
 
         async def with_json(request: Request) -> Response:
             request = JsonRequest(request.scope, request.receive)
-            if self.body_field is not None:
+            if self.takes_body(request):
                 await access.authenticate(request)  # a stranger's 8 MB are not parsed
                 check_media_type(request)
                 check_width(await request.json())

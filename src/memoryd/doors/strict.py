@@ -29,6 +29,14 @@ class StrictRoute(APIRoute):
 
         return knowing
 
+    def takes_body(self, request: Request) -> bool:
+        """Whether a body is to be read: one that must be there, or may be and is."""
+        if self.body_field is None:
+            return False
+        sent = request.headers.get("content-length", "0") != "0"
+        chunked = "transfer-encoding" in request.headers
+        return self.body_field.field_info.is_required() or sent or chunked
+
 
 def _parameters(needs: Dependant) -> set[str]:
     """Of a route, and of all that it depends on."""

@@ -192,14 +192,14 @@ def team_owner(team_id: str) -> str:
     return f"team:{team_id}"
 
 
-def within(kind: Type, text: str) -> str:
+def within(kind: Type, text: str, field: str = "content") -> str:
     """`text` without the white space around it, if a memory of this type may say so much."""
     least, most = LENGTHS[kind]
     short = text.strip()
     if not least <= len(short) or len(text) > most:
         raise errors.Invalid(
             f"it has {len(short):,} characters: a memory of type {kind} has {least} to {most:,}",
-            field="content",
+            field=field,
             limit=f"{least} to {most:,} characters",
         )
     return short
