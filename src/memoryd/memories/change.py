@@ -130,7 +130,7 @@ async def _eyes(conn: db.Conn, hand: Hand, memory_id: str) -> Reader:
 async def _change(hand: Hand, old: Memory, said: Mapping[str, Any]) -> Changed:
     caller, origin = _placed(hand, old)
     written = await write.change(hand.daemon, caller, origin, old.memory_id, said)
-    if old.type in document.TYPES:
+    if old.type in document.TYPES and said["op"] != "delete":  # which makes nothing longer
         await document.fit(hand.daemon, written.owner)
     asked, at = (written.owner, ANY, old.memory_id), written.position
     async with db.tenant(hand.daemon.pool, caller.tenant_id) as conn:
