@@ -23,6 +23,7 @@ from memoryd.doors import (
     erasures,
     handoffs,
     http,
+    memories,
     memory,
     prompt,
     search,
@@ -106,6 +107,7 @@ def document() -> FastAPI:
     app.include_router(tasks.router)
     app.include_router(views.router)
     app.include_router(memory.router)
+    app.include_router(memories.router)
     app.include_router(prompt.router)
     app.include_router(tools.router)
     app.include_router(commands.router)
