@@ -44,7 +44,7 @@ class Settings:
     allowed_hosts: str = _setting("", "More names that a Host header may carry, by comma.")
     url: str = _setting("", "The daemon that commands talk to; default: work on MEMORYD_HOME.")
     key: str = _setting("", "The key that commands send to that daemon.", shown=False)
-    max_artifact_bytes: int = _setting(64 * 1024 * 1024, "Largest artifact, in bytes.")
+    max_artifact_bytes: int = _setting(100 * 1024 * 1024, "Largest artifact, in bytes.")
     max_bundle_tokens: int = _setting(65_000, "The largest budget a bundle may ask for.")
     prompt_memory_tokens: int = _setting(
         10_000, "Tokens of a prompt for a user's facts, and as many for an agent's own memories."
