@@ -24,6 +24,7 @@ from memoryd.doors import (
     handoffs,
     http,
     intent,
+    memories,
     memory,
     prompt,
     reference_files,
@@ -109,6 +110,7 @@ def document() -> FastAPI:
     app.include_router(tasks.router)
     app.include_router(views.router)
     app.include_router(memory.router)
+    app.include_router(memories.router)
     app.include_router(prompt.router)
     app.include_router(references.router)
     app.include_router(reference_files.router)

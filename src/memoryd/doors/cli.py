@@ -148,6 +148,7 @@ from memoryd.doors import (  # noqa: E402  # they add their commands
     cli_seal,
     cli_search,
     cli_serve,
+    cli_undo,
     cli_view,
 )
 
@@ -170,6 +171,7 @@ __all__ = [
     "cli_seal",
     "cli_search",
     "cli_serve",
+    "cli_undo",
     "cli_view",
     "main",
 ]
