@@ -1,5 +1,7 @@
 """References as views of the log: replayed, erased, sealed, there after a restart."""
 
+import os
+import signal
 from typing import Any
 
 import httpx
@@ -8,10 +10,12 @@ import pytest
 import conftest
 import erasing
 import make
+import servers
 import wire
 from memories import ask
 from memoryd.core import db, record
 from memoryd.custody import rebuild
+from memoryd.doors import throwaway
 from stored import LOG, REFERENCES, read, search, store
 
 
@@ -112,3 +116,17 @@ async def test_what_is_out_of_use_is_kept_by_its_owner_alone(client: httpx.Async
 
     assert refused.status_code == 404
     assert done["is_active"] is False
+
+
+def test_a_daemon_killed_after_its_answer_has_lost_nothing() -> None:
+    with throwaway.room("memoryd-killed-") as room:
+        home, log = room / "home", room / "log"
+        with throwaway.daemon(home, log) as url:
+            made = httpx.post(f"{url}{REFERENCES}", json={"content": LOG, "key": "k"}).json()
+            (pid,) = servers.processes("memoryd", "serve", url.rpartition(":")[2])
+            os.kill(pid, signal.SIGKILL)
+        with throwaway.daemon(home, log) as url:
+            whole = httpx.get(f"{url}{REFERENCES}/k").json()
+
+    assert whole["content"] == LOG
+    assert whole["placeholder"] == made["placeholder"]
