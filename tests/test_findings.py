@@ -73,7 +73,7 @@ def test_what_is_long_is_told_with_its_size() -> None:
 
     assert fact_found.fix == 'memoryd memory edit aaaaaaaa "…"'
     assert "105 tokens" in fact_found.detail or "106 tokens" in fact_found.detail
-    assert own_found.fix.startswith("PUT /api/v1/agents/default/memories/aaaaaaaa")
+    assert own_found.fix.startswith("memoryd memory edit aaaaaaaa ")
 
 
 def test_a_merge_keeps_the_oldest_id_with_what_was_said_last() -> None:

@@ -210,3 +210,28 @@ async def test_a_replay_passes_over_what_an_erasure_took(conn: db.Conn, tenant: 
 
     await project.project(conn, replace(event, position=1), Keys(tenant))
     assert await conn.fetchval("select count(*) from memories") == 0
+
+
+@pytest.mark.parametrize(("said", "back"), [({}, True), ({"force": False}, False)])
+async def test_a_log_from_before_the_rule_of_what_comes_back_replays_as_it_was(
+    conn: db.Conn, tenant: str, said: dict[str, bool], back: bool
+) -> None:
+    """An `undelete` that does not speak of `force` was recorded before it was asked."""
+    fact = {"op": "add", "type": "fact", "category": "person", "subject": "Sarah", "text": "Hi all"}
+    contents: list[dict[str, object]] = [
+        {"memory_id": "aaaaaaaa", **fact},
+        {"memory_id": "aaaaaaaa", "op": "delete"},
+        {"memory_id": "bbbbbbbb", **fact},
+    ]
+    writes = [make.write(tenant, kind="memory", content=one) for one in contents]
+    await record.append(conn, tenant, writes, make.NOW)
+    last = {"memory_id": "aaaaaaaa", "op": "undelete", **said}
+    write = make.write(tenant, kind="memory", content=last)
+    if not back:
+        with pytest.raises(model.SameSubject):
+            await record.append(conn, tenant, [write], make.NOW)
+        return
+    await record.append(conn, tenant, [write], make.NOW)
+
+    held = "select count(*) from memories where until is null and not deleted"
+    assert await conn.fetchval(held) == 2

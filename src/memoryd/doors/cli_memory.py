@@ -1,5 +1,6 @@
 """`memoryd memory`: see and change what is remembered; cli_undo.py has the ways back."""
 
+import re
 import shutil
 from typing import Any
 
@@ -12,6 +13,17 @@ from memoryd.doors.cli import clipped, json_option, main, printable, run, say, s
 PATH = "/api/v1/memories"
 CATEGORIES = click.Choice(["person", "preference", "context", "project"])
 TYPES = click.Choice(["fact", "place", "core", "journal", "whiteboard"])
+
+
+def _memory_id(_: click.Context, __: click.Parameter, given: str) -> str:
+    """Also as a prompt cites it; anything else must not become a part of an address."""
+    found = re.fullmatch(r"\[?(?:id:)?([A-Za-z0-9]{8})\]?", given)
+    if found is None:
+        raise click.BadParameter(f"{given!r} is no id: an id has 8 letters and digits")
+    return found[1]
+
+
+id_argument = click.argument("memory_id", metavar="ID", callback=_memory_id)
 user_option = click.option("--user", "user_id", help="Whose memory; by default `default`.")
 agent_option = click.option("--agent", "agent_id", help="Whose own memories: core and journal.")
 NOTHING = "nothing is remembered; try: memoryd memory add 'User likes tea' --category preference"
@@ -47,7 +59,7 @@ def list_memories(text: str | None, as_json: bool, **given: Any) -> None:
              memoryd memory list --type journal --agent scout
     """
     page = call("GET", "", {**given, "q": text})
-    nothing = NOTHING
+    nothing = NOTHING if given["type"] == "fact" else f"there is no {given['type']} to show"
     if text is not None:
         said = printable(clipped(text, 60))
         nothing = f"nothing found about '{said}'; try other words, or: memoryd memory list"
@@ -55,7 +67,7 @@ def list_memories(text: str | None, as_json: bool, **given: Any) -> None:
 
 
 @memory.command("show")
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @click.option("--as-of", help="A log position or a time: what was remembered then.")
 @user_option
 @agent_option
@@ -89,7 +101,7 @@ def add(as_json: bool, user_id: str | None, **given: Any) -> None:
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @click.argument("content")
 @user_option
 @agent_option
@@ -105,7 +117,7 @@ def edit(memory_id: str, content: str, as_json: bool, **given: str | None) -> No
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @user_option
 @agent_option
 @json_option

@@ -10,6 +10,7 @@ from memoryd.doors.cli_memory import (
     agent_option,
     ask,
     call,
+    id_argument,
     memory,
     user_option,
     was,
@@ -23,7 +24,7 @@ force_option = click.option(
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @user_option
 @agent_option
 @force_option
@@ -39,7 +40,7 @@ def undelete(memory_id: str, as_json: bool, **given: Any) -> None:
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @user_option
 @json_option
 def deactivate(memory_id: str, as_json: bool, **given: Any) -> None:
@@ -53,7 +54,7 @@ def deactivate(memory_id: str, as_json: bool, **given: Any) -> None:
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @user_option
 @force_option
 @json_option
@@ -68,7 +69,7 @@ def activate(memory_id: str, as_json: bool, **given: Any) -> None:
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @click.argument("version", type=click.IntRange(1))
 @user_option
 @agent_option
@@ -85,7 +86,7 @@ def restore(memory_id: str, version: int, force: bool, as_json: bool, **given: A
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @user_option
 @agent_option
 @json_option
@@ -100,7 +101,7 @@ def history(memory_id: str, as_json: bool, **given: Any) -> None:
 
 
 @memory.command()
-@click.argument("memory_id", metavar="ID")
+@id_argument
 @click.argument("from_version", type=int, required=False)
 @click.argument("to_version", type=int, required=False)
 @user_option

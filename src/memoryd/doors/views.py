@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,17 +14,35 @@ from memoryd import redact
 from memoryd.core import db, errors
 from memoryd.core.model import Name
 from memoryd.custody import audit
-from memoryd.doors import api, differences, edits, formats, http
+from memoryd.doors import access, api, differences, edits, formats, http
 from memoryd.doors.access import CallerOf, DaemonOf, ReaderOf, WriterOf, problems
 from memoryd.ledger import texts
-
-router = APIRouter(prefix="/api/v1/views", tags=["views"], route_class=http.JsonRoute)
 
 ALLOWED = "identity.<agent>, rules.project, rules.user, rules.org"
 
 _NAME = r"^(rules\.(project|user|org)|identity\.[^\x00-\x1f\x7f]{1,255})$"
 # An agent's name may have slashes; so these, which follow a name in an address, cannot end one.
 _AFTER = {"/history": "GET", "/diff": "GET", "/restore": "POST"}
+
+
+class ViewRoute(http.JsonRoute):
+    """Of an address that ends like another route's, that route's methods are told, and first."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def named(request: Request) -> Response:
+            name = request.path_params.get("name", "")
+            if after := next((one for one in _AFTER if name.endswith(one)), None):
+                await access.authenticate(request)
+                raise HTTPException(405, headers={"allow": _AFTER[after]})
+            return await handle(request)
+
+        return named
+
+
+router = APIRouter(prefix="/api/v1/views", tags=["views"], route_class=ViewRoute)
+
 # What somebody wrote must not run as a page of ours.
 _INERT = {"content-security-policy": "sandbox", "x-content-type-options": "nosniff"}
 
@@ -67,8 +86,6 @@ async def name_of(
     ],
 ) -> str:
     """Refuse other names; after the caller, so that a stranger learns nothing."""
-    if after := next((after for after in _AFTER if name.endswith(after)), None):
-        raise HTTPException(405, headers={"allow": _AFTER[after]})
     if not re.fullmatch(_NAME, name):
         raise errors.Invalid(
             f"there is no view {name[:80]!r}; there are {ALLOWED}", field="name", limit=ALLOWED

@@ -27,7 +27,7 @@ async def reply(chat: Hand, asked: Command) -> str:
     except errors.NotFound as error:
         return error.detail if error.field == "version" else command.unknown(asked.memory_id)
     except SameSubject as error:
-        return command.taken(asked.memory_id, error)
+        return command.taken(asked, error)
     except errors.Invalid as error:
         return f"I can't remember that: {error.detail}"
 

@@ -184,10 +184,11 @@ def nothing_to_undo(memory_id: str) -> str:
     return f"[{memory_id}] has only one version: there is nothing to undo."
 
 
-def taken(memory_id: str, error: SameSubject) -> str:
+def taken(asked: Command, error: SameSubject) -> str:
+    version = "" if asked.version is None else f" {asked.version}"
     return (
         f"Another memory has the same subject: [{error.memory_id}] {one_line(error.text)}. Edit or "
-        f"delete that one, or keep both with /memory undo {memory_id} {ANYWAY}."
+        f"delete that one, or keep both with /memory undo {asked.memory_id}{version} {ANYWAY}."
     )
 
 

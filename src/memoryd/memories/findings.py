@@ -120,8 +120,8 @@ def _oversized_fact(one: Fact) -> Finding | None:
 
 
 def _oversized_own(one: Memory) -> Finding | None:
-    route = f"/api/v1/agents/{one.agent_id}/memories/{one.memory_id}"
-    return _oversized(one, LONG_MEMORY, f"PUT {route} with a shorter content")
+    fix = f'memoryd memory edit {one.memory_id} "…" --agent {shlex.quote(one.agent_id)}'
+    return _oversized(one, LONG_MEMORY, fix)
 
 
 def _oversized(one: Memory, limit: int, fix: str) -> Finding | None:

@@ -152,10 +152,10 @@ class Taken(errors.Conflict):
 class SameSubject(errors.Conflict):
     """An active fact has this subject already."""
 
-    def __init__(self, subject: str, memory_id: str, text: str) -> None:
+    def __init__(self, subject: str, memory_id: str, text: str, otherwise: str = "") -> None:
         super().__init__(
             f"a memory about {subject!r} exists: [id:{memory_id}] {text!r}; change it with "
-            f"update_memory (memory_id {memory_id!r})",
+            f"update_memory (memory_id {memory_id!r}){otherwise}",
             field="subject",
         )
         self.memory_id = memory_id

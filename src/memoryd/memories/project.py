@@ -150,16 +150,17 @@ async def _check_subject(conn: db.Conn, event: Event, old: Row) -> None:
     """
     if old["type"] != "fact" or old["subject_key"] is None or event.content.get("force", True):
         return
-    await _refuse_rival(conn, event, old["subject"], old["subject_key"], old["memory_id"])
+    said = (old["subject"], old["subject_key"], old["memory_id"])
+    await _refuse_rival(conn, event, *said, ", or keep both with `force`")
 
 
 async def _refuse_rival(
-    conn: db.Conn, event: Event, subject: str, key: str, memory_id: str
+    conn: db.Conn, event: Event, subject: str, key: str, memory_id: str, otherwise: str = ""
 ) -> None:
     asked = (*_owner(event), key, memory_id)
     rival = await conn.fetchrow(db.query("memories.same_subject"), *asked)
     if rival is not None and not await _erased_since(conn, event):
-        raise model.SameSubject(subject, rival["memory_id"], rival["text"])
+        raise model.SameSubject(subject, rival["memory_id"], rival["text"], otherwise)
 
 
 async def _check_eviction(conn: db.Conn, event: Event, old: Row) -> None:
