@@ -14,6 +14,7 @@ TOOLS = "/api/v1/tools"
 NAMES = [
     *("add_to_memory", "update_memory", "save_to_journal", "save_to_core"),
     "manage_user_memory",
+    *("store_memory", "retrieve_memory", "search_memory"),
 ]
 
 

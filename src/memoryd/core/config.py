@@ -42,12 +42,13 @@ class Settings:
     allowed_hosts: str = _setting("", "More names that a Host header may carry, by comma.")
     url: str = _setting("", "The daemon that commands talk to; default: work on MEMORYD_HOME.")
     key: str = _setting("", "The key that commands send to that daemon.", shown=False)
-    max_artifact_bytes: int = _setting(64 * 1024 * 1024, "Largest artifact, in bytes.")
+    max_artifact_bytes: int = _setting(100 * 1024 * 1024, "Largest artifact, in bytes.")
     max_bundle_tokens: int = _setting(65_000, "The largest budget a bundle may ask for.")
     prompt_memory_tokens: int = _setting(
         10_000, "Tokens of facts in a prompt; own memories have as many, other blocks a quarter."
     )
-    chat_url: str = _setting("", "A model's API, up to `/v1`, that may word proposals; else none.")
+    reference_tokens: int = _setting(500, "Tokens past which a text is swapped for a reference.")
+    chat_url: str = _setting("", "A model's API, up to `/v1`, for wording and intent; else none.")
     chat_model: str = _setting("", "The name of that model.")
     chat_key: str = _setting("", "The key that is sent to that API.", shown=False)
     audit_days: int = _setting(90, "Days for which it is kept who asked for what.")

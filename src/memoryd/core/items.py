@@ -53,12 +53,9 @@ def turn(rows: Sequence[Row]) -> Item:
     first = rows[0]
     read = sum(row["token_est"] for row in rows)
     total = rows[-1]["whole"] or read
-    given = {
-        "position": first["position"],
-        "refs": (first["event_id"],),
-        "output": first["kind"] in OUTPUTS,
-    }
-    if first["kind"] == "tool_result" and total > LONG_RESULT:
+    output = first["kind"] in OUTPUTS
+    given = {"position": first["position"], "refs": (first["event_id"],), "output": output}
+    if output and total > LONG_RESULT:
         return item.make(render.reference({**first, "tokens": total}), type="reference", **given)
     text = "".join(row["text"] for row in rows)
     head, body = render.turn({**first, "text": text})

@@ -1,7 +1,7 @@
 """The daemon as one ASGI application: routes, probes, problem details, the gate."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Request, Response
 from pydantic import Field, TypeAdapter
@@ -23,9 +23,12 @@ from memoryd.doors import (
     erasures,
     handoffs,
     http,
+    intent,
     memories,
     memory,
     prompt,
+    reference_files,
+    references,
     search,
     summaries,
     tasks,
@@ -37,6 +40,14 @@ from memoryd.doors import (
 )
 from memoryd.doors.access import DaemonOf
 from memoryd.seal import keys as tenant_keys
+
+# In the order of the API document.
+DOORS: tuple[Any, ...] = (
+    *(api, artifacts, search, acb, handoffs, decisions),
+    *(tasks, views, memory, memories, prompt, references),
+    *(reference_files, intent, tools, commands, care, users),
+    *(agents, whiteboards, summaries, erasures, audit),
+)
 
 DESCRIPTION = """
 Memory for AI agents: an append-only log of what happened, on PostgreSQL.
@@ -98,26 +109,8 @@ def document() -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
-    app.include_router(api.router)
-    app.include_router(artifacts.router)
-    app.include_router(search.router)
-    app.include_router(acb.router)
-    app.include_router(handoffs.router)
-    app.include_router(decisions.router)
-    app.include_router(tasks.router)
-    app.include_router(views.router)
-    app.include_router(memory.router)
-    app.include_router(memories.router)
-    app.include_router(prompt.router)
-    app.include_router(tools.router)
-    app.include_router(commands.router)
-    app.include_router(care.router)
-    app.include_router(users.router)
-    app.include_router(agents.router)
-    app.include_router(whiteboards.router)
-    app.include_router(summaries.router)
-    app.include_router(erasures.router)
-    app.include_router(audit.router)
+    for door in DOORS:
+        app.include_router(door.router)
     app.add_api_route("/healthz", healthz, tags=["probes"])
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)

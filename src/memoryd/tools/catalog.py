@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from memoryd.memories.model import (
     FACT_LONGEST,
@@ -10,19 +10,16 @@ from memoryd.memories.model import (
     SUBJECT_LONGEST,
     Category,
 )
-from memoryd.tools.definition import SYSTEM, RiskLevel, ToolDef
+from memoryd.tools import references
+from memoryd.tools.arguments import MEMORY, Arguments
+from memoryd.tools.definition import RiskLevel, ToolDef
 from memoryd.tools.registry import Registry
 
-MEMORY = frozenset({SYSTEM, "memory"})
 FactText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=FACT_SHORTEST, max_length=FACT_LONGEST),
 ]
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "get_memory"]
-
-
-class Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class AddToMemoryArgs(Arguments):
@@ -141,4 +138,5 @@ DO NOT STORE:
     tags=MEMORY | {"places"},
 )
 
-TOOLS = Registry((ADD_TO_MEMORY, UPDATE_MEMORY, SAVE_TO_JOURNAL, SAVE_TO_CORE, MANAGE_USER_MEMORY))
+REMEMBERING = (ADD_TO_MEMORY, UPDATE_MEMORY, SAVE_TO_JOURNAL, SAVE_TO_CORE, MANAGE_USER_MEMORY)
+TOOLS = Registry((*REMEMBERING, *references.TOOLS))

@@ -25,6 +25,7 @@ class ToolDef:
     arguments: type[BaseModel]
     risk_level: RiskLevel = RiskLevel.LOW
     requires_confirmation: bool = False  # by a person, beside what the conversation says
+    read_only: bool = False  # a key with the role `reader` may call it
     tags: frozenset[str] = frozenset()
 
     @property
@@ -64,7 +65,7 @@ def formatted(tool: ToolDef, wanted: Format) -> dict[str, Any]:
     if wanted == "anthropic":
         return {**named, "input_schema": tool.input_schema}
     hints = {
-        "readOnlyHint": False,
+        "readOnlyHint": tool.read_only,
         "destructiveHint": tool.risk_level is not RiskLevel.LOW,
         "openWorldHint": False,
     }
