@@ -37,7 +37,7 @@ async def test_the_bench_of_bundles_measures_every_path_beside_its_baselines(
     for row in (*shown["paused"].values(), *shown["running"].values()):
         assert 0 < row["p50"] <= row["p95"] and row["x readyz"] > 0 and row["x search"] > 0
     assert len(report.paused["agents at once"]) == 6
-    assert shown["timings_ms"]["fast path"].keys() == {"read", "retrieve", "pack"}
+    assert shown["timings_ms"]["fast path"].keys() == {"read", "pack"}
     assert shown["pending_vectors"][0] > 0
     lines = bundle_table.table(shown).splitlines()
     assert sum(line.startswith("fast path  ") for line in lines) == 2

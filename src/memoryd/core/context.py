@@ -59,12 +59,10 @@ async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Aske
     clock = [time.perf_counter()]
     if asked.query_text is not None and RETRIEVED & set(asked.sections):
         gathered, answer = await _both(pool, searcher, reader, asked)
-        clock.append(time.perf_counter())
-        found = _found(answer)
     else:
-        gathered, found = await _gather(pool, reader, asked, asked.as_of), Found()
-        clock.append(time.perf_counter())
+        gathered, answer = await _gather(pool, reader, asked, asked.as_of), None
     clock.append(time.perf_counter())
+    found = _found(answer) if answer else Found()
     return Collected(gathered, found, _candidates(gathered, found, asked), clock)
 
 
@@ -291,4 +289,4 @@ def _provenance(
 
 def _timings(clock: Sequence[float]) -> dict[str, float]:
     spent = [(after - before) * 1000 for before, after in itertools.pairwise(clock)]
-    return dict(zip(("read", "retrieve", "pack"), (round(part, 2) for part in spent), strict=True))
+    return dict(zip(("read", "pack"), (round(part, 2) for part in spent), strict=True))
