@@ -71,6 +71,7 @@ GROUPS = [
     {"tools.run"},
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
+    {"client"},
     {"__main__"},
 ]
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
