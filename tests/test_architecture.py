@@ -59,6 +59,7 @@ GROUPS = [
     {"core.context"},
     {"ledger"},
     {"daemon"},
+    {"recording", "bundling"},
     {"memories.read"},
     {"memories.write"},
     {"memories.document"},
@@ -66,8 +67,10 @@ GROUPS = [
     {"memories.choose"},
     {"memories.prompt", "memories.chat", "memories.consolidate"},
     {"tools.definition"},
-    {"tools.registry"},
+    {"tools.registry", "tools.arguments", "tools.results", "tools.call"},
+    {"tools.log"},
     {"tools.catalog"},
+    {"tools.run_log"},
     {"tools.run"},
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
@@ -77,7 +80,7 @@ GROUPS = [
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
 PURE |= {"values", "vault", "words", "score", "render", "similar", "item", "pack", "items"}
 PURE |= {"extract", "blocks", "growth", "command", "alike", "findings", "proposals"}
-PURE |= {"definition", "registry", "catalog"}
+PURE |= {"definition", "registry", "catalog", "arguments", "results"}
 IMPURE = {"asyncpg", "asyncio", "os", "socket", "random", "secrets", "time", "httpx", "fastapi"}
 
 

@@ -31,7 +31,7 @@ DOMAIN = (
     tool("list_tasks", "List the tasks that are open.", "tasks"),
     tool("send_mail", "Send a mail to somebody.", "mail"),
 )
-EVERY = Registry((*catalog.TOOLS.tools, *DOMAIN))
+EVERY = Registry((*(one for one in catalog.TOOLS.tools if one.system), *DOMAIN))
 
 
 def names(chosen: list[ToolDef]) -> list[str]:

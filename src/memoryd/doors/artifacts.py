@@ -9,9 +9,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from memoryd import recording
 from memoryd.core import db, errors, ids, read
 from memoryd.core.model import Actor, ActorType, Channel, Draft, Moment, Name, Redacted, Sensitivity
-from memoryd.doors import api, http
+from memoryd.doors import http
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
 router = APIRouter(prefix="/api/v1", tags=["artifacts"])
@@ -89,8 +90,8 @@ async def upload(
     async with _uploads:
         limit = daemon.settings.max_artifact_bytes
         body = await _receive(request, limit)
-        (write,) = await api.prepare(caller, [draft], body)
-        (answer,) = await api.commit(daemon, caller, [write])
+        (write,) = await recording.prepare(caller, [draft], body)
+        (answer,) = await recording.commit(daemon, caller, [write])
     made = ids.same("art", answer.event_id) if write.artifact else None
     return Uploaded(made, **vars(answer))
 

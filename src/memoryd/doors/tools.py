@@ -13,6 +13,7 @@ from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
 from memoryd.doors.search import Question
 from memoryd.memories.write import Origin
 from memoryd.tools import catalog, definition, run
+from memoryd.tools.call import Call
 
 router = APIRouter(prefix="/api/v1/tools", tags=["tools"], route_class=http.JsonRoute)
 
@@ -93,7 +94,7 @@ async def call_tool(
         message_id=asked.message_id,
         idempotency_key=asked.idempotency_key,
     )
-    call = run.Call(
+    call = Call(
         daemon=daemon,
         caller=caller,
         reader=reader,

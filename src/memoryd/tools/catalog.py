@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from memoryd.memories.model import (
     FACT_LONGEST,
@@ -10,19 +10,16 @@ from memoryd.memories.model import (
     SUBJECT_LONGEST,
     Category,
 )
-from memoryd.tools.definition import SYSTEM, RiskLevel, ToolDef
+from memoryd.tools import log, results
+from memoryd.tools.arguments import MEMORY, Arguments
+from memoryd.tools.definition import RiskLevel, ToolDef
 from memoryd.tools.registry import Registry
 
-MEMORY = frozenset({SYSTEM, "memory"})
 FactText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=FACT_SHORTEST, max_length=FACT_LONGEST),
 ]
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "get_memory"]
-
-
-class Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class AddToMemoryArgs(Arguments):
@@ -76,6 +73,7 @@ ADD_TO_MEMORY = ToolDef(
         "be useful to remember. Ask for confirmation before storing new information."
     ),
     arguments=AddToMemoryArgs,
+    result=results.MemoryAdded,
     risk_level=RiskLevel.LOW,
     requires_confirmation=False,  # it is asked for in the conversation
     tags=MEMORY,
@@ -88,6 +86,7 @@ UPDATE_MEMORY = ToolDef(
         "creating a new memory when correcting outdated information."
     ),
     arguments=UpdateMemoryArgs,
+    result=results.MemoryUpdated,
     risk_level=RiskLevel.LOW,
     requires_confirmation=False,
     tags=MEMORY,
@@ -101,6 +100,7 @@ SAVE_TO_JOURNAL = ToolDef(
         "in the short term."
     ),
     arguments=SaveToJournalArgs,
+    result=results.JournalSaved,
     tags=MEMORY | {"agent"},
 )
 
@@ -112,6 +112,7 @@ SAVE_TO_CORE = ToolDef(
         "yourself."
     ),
     arguments=SaveToCoreArgs,
+    result=results.CoreSaved,
     tags=MEMORY | {"agent"},
 )
 
@@ -138,7 +139,9 @@ DO NOT STORE:
 - Temporary information (today's weather, one-time events)
 - Information user hasn't shared or confirmed""",
     arguments=ManageUserMemoryInput,
+    result=results.UserMemoryManaged,
     tags=MEMORY | {"places"},
 )
 
-TOOLS = Registry((ADD_TO_MEMORY, UPDATE_MEMORY, SAVE_TO_JOURNAL, SAVE_TO_CORE, MANAGE_USER_MEMORY))
+REMEMBERING = (ADD_TO_MEMORY, UPDATE_MEMORY, SAVE_TO_JOURNAL, SAVE_TO_CORE, MANAGE_USER_MEMORY)
+TOOLS = Registry((*REMEMBERING, *log.TOOLS))

@@ -5,17 +5,15 @@ What a tool refuses is an error whose text is the seeds' own; `refused` is what 
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import ValidationError
 
 from memoryd.core import db, errors
-from memoryd.core.model import Caller, Reader
-from memoryd.daemon import Daemon
 from memoryd.memories import agents, document, facts, model, places, refuse
-from memoryd.memories.write import Origin
-from memoryd.tools import catalog
+from memoryd.tools import catalog, run_log
+from memoryd.tools.call import Call, Result
 from memoryd.tools.catalog import (
     AddToMemoryArgs,
     ManageUserMemoryInput,
@@ -24,20 +22,8 @@ from memoryd.tools.catalog import (
     UpdateMemoryArgs,
 )
 
-Result = dict[str, Any]
 NAME_LONGEST = 255  # characters of what a place is called, as of every name
 _CITED = re.compile(r"\[?(?:id:)?([A-Za-z0-9]{8})\]?")  # as the prompt shows an id
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    """Who calls, for whom, and where it was said."""
-
-    daemon: Daemon
-    caller: Caller
-    reader: Reader
-    origin: Origin
-    agent_id: str | None  # as it was named: an agent's own memory has no default
 
 
 async def run(call: Call, name: str, arguments: Mapping[str, Any]) -> Result:
@@ -46,10 +32,10 @@ async def run(call: Call, name: str, arguments: Mapping[str, Any]) -> Result:
         given = tool.arguments.model_validate(dict(arguments))
     except ValidationError as error:
         raise _invalid(error) from error
-    reads = isinstance(given, ManageUserMemoryInput) and given.operation == "get_memory"
-    if call.caller.role == "reader" and not reads:
+    listing = isinstance(given, ManageUserMemoryInput) and given.operation == "get_memory"
+    if call.caller.role == "reader" and not (tool.read_only or listing):
         raise errors.Forbidden("a key with the role `reader` does not write; use an `agent` key")
-    return await _HANDLERS[name](call, given)
+    return await _HANDLERS[tool.name](call, given)
 
 
 def refused(error: errors.MemorydError) -> Result:
@@ -213,6 +199,7 @@ _HANDLERS: dict[str, Callable[[Call, Any], Awaitable[Result]]] = {
     "save_to_journal": _save_to_journal,
     "save_to_core": _save_to_core,
     "manage_user_memory": _manage_user_memory,
+    **run_log.HANDLERS,
 }
 _OPERATIONS: dict[str, Callable[[Call, ManageUserMemoryInput], Awaitable[Result]]] = {
     "add_fact": _add_fact,
