@@ -79,9 +79,7 @@ def _settings(url: str | None, options: Options) -> config.Settings:
         return replace(found, url=url)
     if options.get("in_process"):
         return replace(found, url="")
-    if not found.url and not found.database_url:
-        found = replace(found, url=serving.find(found.home) or "")
-    return found
+    return serving.located(found)
 
 
 class AsyncClient(Methods):
@@ -107,7 +105,7 @@ class AsyncClient(Methods):
             answer = await asyncio.wait_for(sending, self._timeout)
         except TimeoutError as error:
             raise errors.TooSlow(f"no answer from {way.base_url} in {self._timeout} s") from error
-        if answer.is_error:
+        if not answer.is_success:
             raise reach.refusal(answer)
         return call.read(answer)
 

@@ -23,6 +23,7 @@ from memoryd.doors import (
     erasures,
     handoffs,
     http,
+    mcp,
     memory,
     prompt,
     search,
@@ -82,7 +83,9 @@ class Problem:
 def build(daemon: Daemon) -> http.Gate:
     app = document()
     app.state.daemon = daemon
-    return http.Gate(app, daemon.settings, daemon.audit)
+    gate = http.Gate(app, daemon.settings, daemon.audit)
+    app.state.within = mcp.within(gate)
+    return gate
 
 
 def document() -> FastAPI:
@@ -116,6 +119,7 @@ def document() -> FastAPI:
     app.include_router(summaries.router)
     app.include_router(erasures.router)
     app.include_router(audit.router)
+    app.include_router(mcp.router)
     app.add_api_route("/healthz", healthz, tags=["probes"])
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)

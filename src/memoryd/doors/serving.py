@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from memoryd.core.config import Settings
@@ -40,6 +41,13 @@ def _locked(descriptor: int) -> bool:
             return True
         time.sleep(PAUSE)
     return False
+
+
+def located(settings: Settings) -> Settings:
+    """The same, with the address of the daemon that serves them, where one does."""
+    if settings.url or settings.database_url:
+        return settings
+    return replace(settings, url=find(settings.home) or "")
 
 
 def find(home: Path) -> str | None:
