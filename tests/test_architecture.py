@@ -28,8 +28,11 @@ FUNCTION_LINES = 40
 # Each group may import those before it; `doors` stand last, since they only parse and answer.
 GROUPS = [
     {"core.model", "core.errors", "core.config", "redact.rules", "seal.vault"},
-    {"redact", "core.values", "neutral", "memories.model"},
+    {"redact", "core.values", "neutral"},
+    {"references.model", "references.json_path"},
+    {"memories.model"},
     {"core.ids", "core.tokens", "core.chunk", "core.content", "core.privacy", "seal.rows"},
+    {"references.describe", "references.parts", "references.swap", "references.draft"},
     {"core.render", "similar"},
     {"core.item"},
     {"core.pack"},
@@ -38,6 +41,7 @@ GROUPS = [
     {"search.words", "seal.master", "seal.connection"},
     {"ledger.extract"},
     {"core.db", "embedded", "embed"},
+    {"references.project"},
     {"seal.keys", "memories.project", "memories.blocks", "memories.growth"},
     {"memories.command", "memories.alike"},
     {"memories.findings"},
@@ -64,13 +68,15 @@ GROUPS = [
     {"memories.write"},
     {"memories.document"},
     {"memories.facts", "memories.places", "memories.agents", "memories.refuse"},
+    {"references.read"},
+    {"references.write"},
     {"memories.choose"},
     {"memories.prompt", "memories.chat", "memories.consolidate"},
     {"tools.definition"},
     {"tools.registry", "tools.arguments", "tools.results", "tools.call"},
-    {"tools.log"},
+    {"tools.references", "tools.log"},
     {"tools.catalog"},
-    {"tools.run_log"},
+    {"tools.run_references", "tools.run_log"},
     {"tools.run"},
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
@@ -81,6 +87,7 @@ PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dat
 PURE |= {"values", "vault", "words", "score", "render", "similar", "item", "pack", "items"}
 PURE |= {"extract", "blocks", "growth", "command", "alike", "findings", "proposals"}
 PURE |= {"definition", "registry", "catalog", "arguments", "results"}
+PURE |= {"describe", "parts", "json_path", "swap", "draft"}
 IMPURE = {"asyncpg", "asyncio", "os", "socket", "random", "secrets", "time", "httpx", "fastapi"}
 
 
@@ -162,7 +169,8 @@ def imports(path: Path) -> set[str]:
 
 
 def test_every_module_has_its_group() -> None:
-    packages = {"", "core", "custody", "doors", "ledger", "memories", "search", "seal", "tools"}
+    packages = {"", "core", "custody", "doors", "ledger", "memories", "references"}
+    packages |= {"search", "seal", "tools"}
     modules = {module_of(path) for path in PACKAGE.rglob("*.py")} - packages
 
     assert {name for name in modules if name != "__init__" and group_of(name) is None} == set()

@@ -80,6 +80,9 @@ async def test_every_tool_answers_what_its_shape_says(url: str, tenant: str, key
         whole = await use(client, "manage_user_memory", operation="get_memory")
         decision = {"decision": "Use PostgreSQL.", "rationale": ["it holds"]}
         await use(client, "memory_record_event", kind="decision", content=decision)
+        stored = await use(client, "store_memory", content="a\nb\nc\n", description="Letters")
+        cut = await use(client, "retrieve_memory", memory_key=stored["placeholder"], lines="2-2")
+        await use(client, "search_memory", query="Letters")
         found = await use(client, "memory_query_decisions", text="PostgreSQL?")
         listed = await use(client, "memory_query_decisions", limit=1)
         shell = {"tool": "bash", "path": "build.log"}
@@ -92,6 +95,7 @@ async def test_every_tool_answers_what_its_shape_says(url: str, tenant: str, key
         last = await use(client, "memory_get_artifact", artifact_id=art, start=len(long) - 4)
 
     assert len(whole["memory"]["facts"]) == 2
+    assert cut["content"] == "b\n"
     assert [one["decision"] for one in found["decisions"]] == ["Use PostgreSQL."]
     assert (listed["more"], kept["session_id"]) == (False, "talk")
     assert first["text"] == long[: 64 * 1024]

@@ -14,6 +14,10 @@ TOOLS = "/api/v1/tools"
 NAMES = [
     *("add_to_memory", "update_memory", "save_to_journal", "save_to_core"),
     "manage_user_memory",
+    *("store_memory", "retrieve_memory", "search_memory"),
+]
+LOG = [
+    f"memory_{name}" for name in ("build_acb", "get_artifact", "query_decisions", "record_event")
 ]
 
 
@@ -66,6 +70,8 @@ def test_the_choice_does_not_depend_on_the_order_of_tools() -> None:
 def test_two_tools_of_one_name_are_a_mistake() -> None:
     with pytest.raises(AssertionError):
         Registry((DOMAIN[0], DOMAIN[0]))
+    with pytest.raises(AssertionError):
+        Registry((DOMAIN[0], tool("memory_weather", "The same to who leaves the prefix out.")))
     with pytest.raises(errors.NotFound, match="there is no tool"):
         EVERY.get("rocket")
 
@@ -73,7 +79,8 @@ def test_two_tools_of_one_name_are_a_mistake() -> None:
 async def test_all_that_is_known_of_a_tool_is_listed(client: httpx.AsyncClient) -> None:
     found = (await ask(client, "GET", TOOLS))["tools"]
 
-    assert [one["name"] for one in found] == NAMES
+    assert [one["name"] for one in found] == [*NAMES, *LOG]
+    assert set(found[0].pop("output_schema")["required"]) >= {"memory_id", "content"}
     assert found[0] == {
         "name": "add_to_memory",
         "description": "Store important information for future conversations. Use this when the "

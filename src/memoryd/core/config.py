@@ -49,6 +49,7 @@ class Settings:
     prompt_memory_tokens: int = _setting(
         10_000, "Tokens of a prompt for a user's facts, and as many for an agent's own memories."
     )
+    reference_tokens: int = _setting(500, "Tokens past which a text is swapped for a reference.")
     audit_days: int = _setting(90, "Days for which it is kept who asked for what.")
     pool_size: int = _setting(10, "Connections to PostgreSQL.")
 

@@ -23,6 +23,7 @@ from memoryd.core.model import (
 )
 from memoryd.memories import model as memories
 from memoryd.redact import writes
+from memoryd.references.model import Kept
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 Lines = Annotated[list[str], FailFast(), Field(max_length=1_000)]
@@ -80,6 +81,7 @@ class TaskUpdate(_Content):
 
 class Artifact(_Content):
     name: NotRequired[Name]
+    reference: NotRequired[Kept]
     text: NotRequired[str]
     bytes: NotRequired[str]
     media_type: NotRequired[MediaType]

@@ -14,6 +14,7 @@ from memoryd.core.item import Item
 TURN_CHUNKS = 40  # of one event in the window: about what it holds; the rest is said to be cut
 PARTS = ("chunk", "reference")  # types that show a part of their event
 KEPT_CHARACTERS = 4_000  # of a row whose item is kept: 64 MB of them at most
+OUTPUTS = ("tool_result", "artifact")
 LONG_RESULT = 500  # tokens; past it a tool's result stands in the window as a reference (seed 001)
 
 Row = Mapping[str, Any]
@@ -54,7 +55,7 @@ def turn(rows: Sequence[Row]) -> Item:
     read = sum(row["token_est"] for row in rows)
     total = rows[-1]["whole"] or read
     given = {"position": first["position"], "refs": (first["event_id"],)}
-    if first["kind"] == "tool_result" and total > LONG_RESULT:
+    if first["kind"] in OUTPUTS and total > LONG_RESULT:
         return item.make(render.reference({**first, "tokens": total}), type="reference", **given)
     text = "".join(row["text"] for row in rows)
     known = total if len(rows) == 1 and _plain(text) else None

@@ -1,5 +1,5 @@
 """Events → decisions, tasks, editable texts, summaries and handoffs, in the event's transaction;
-memories by a projection of their own.
+memories and references by projections of their own.
 
 A replay runs the same functions over the same events, so it must find the same rows.
 """
@@ -197,5 +197,5 @@ _CHANGES: dict[str, Callable[[db.Conn, Event, Keys], Awaitable[None]]] = {
     "view": _edit_view,
     "summary": _summarize,
     "handoff": _hand_over,
-    "memory": memories.project,
+    **memories.CHANGES,
 }

@@ -17,6 +17,7 @@ VERSIONED = {
     "handoffs": "erase.rewind_handoffs",
     "mentions": "erase.rewind_mentions",
     "memories": "erase.rewind_memories",
+    "stored_references": "erase.rewind_references",
 }
 Rewound = Mapping[str, Mapping[int, Any]]  # table → position → what a bundle could show of it
 

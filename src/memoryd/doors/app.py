@@ -26,6 +26,8 @@ from memoryd.doors import (
     mcp,
     memory,
     prompt,
+    reference_files,
+    references,
     search,
     summaries,
     tasks,
@@ -110,6 +112,8 @@ def document() -> FastAPI:
     app.include_router(views.router)
     app.include_router(memory.router)
     app.include_router(prompt.router)
+    app.include_router(references.router)
+    app.include_router(reference_files.router)
     app.include_router(tools.router)
     app.include_router(commands.router)
     app.include_router(care.router)

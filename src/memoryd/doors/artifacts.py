@@ -11,7 +11,18 @@ from fastapi.responses import StreamingResponse
 
 from memoryd import recording
 from memoryd.core import db, errors, ids, read
-from memoryd.core.model import Actor, ActorType, Channel, Draft, Moment, Name, Redacted, Sensitivity
+from memoryd.core.model import (
+    Actor,
+    ActorType,
+    Artifact,
+    Channel,
+    Draft,
+    Moment,
+    Name,
+    Redacted,
+    Sensitivity,
+)
+from memoryd.daemon import Daemon
 from memoryd.doors import http
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
@@ -19,8 +30,15 @@ router = APIRouter(prefix="/api/v1", tags=["artifacts"])
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
 UPLOAD_SECONDS = 120
-_uploads = asyncio.Semaphore(2)  # each is held in memory, whole
-_RAW = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+uploads = asyncio.Semaphore(2)  # each is held in memory, whole
+RAW = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+# What an agent stored must not run as a page of ours.
+SAFE = {
+    "content-disposition": "attachment",
+    "content-security-policy": "sandbox",
+    "x-content-type-options": "nosniff",
+}
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,7 @@ class Uploaded:
     "/artifacts",
     status_code=201,
     responses=problems(408, 409, 413),
-    openapi_extra={"requestBody": {"required": True, "content": _RAW}},
+    openapi_extra={"requestBody": {"required": True, "content": RAW}},
 )
 async def upload(
     request: Request, daemon: DaemonOf, caller: WriterOf, given: Annotated[Upload, Depends()]
@@ -87,16 +105,16 @@ async def upload(
     """
     media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0]
     draft = given.draft(media_type.strip())
-    async with _uploads:
+    async with uploads:
         limit = daemon.settings.max_artifact_bytes
-        body = await _receive(request, limit)
+        body = await receive(request, limit)
         (write,) = await recording.prepare(caller, [draft], body)
         (answer,) = await recording.commit(daemon, caller, [write])
     made = ids.same("art", answer.event_id) if write.artifact else None
     return Uploaded(made, **vars(answer))
 
 
-async def _receive(request: Request, limit: int) -> bytes:
+async def receive(request: Request, limit: int) -> bytes:
     """The body, within the time that lets the next upload have its turn."""
     try:
         async with asyncio.timeout(UPLOAD_SECONDS):
@@ -112,8 +130,8 @@ async def _receive(request: Request, limit: int) -> bytes:
     "/artifacts/{artifact_id}",
     response_class=Response,
     responses={
-        200: {"content": _RAW, "description": "The bytes"},
-        206: {"content": _RAW, "description": "The bytes of the range"},
+        200: {"content": RAW, "description": "The bytes"},
+        206: {"content": RAW, "description": "The bytes of the range"},
         **problems(404, 416),
     },
 )
@@ -123,14 +141,16 @@ async def download(
     """The raw bytes, whole or a `Range: bytes=first-last` of them."""
     async with db.tenant(daemon.pool, reader.tenant_id) as conn:
         found = await read.artifact(conn, reader, artifact_id)
+    return serve(request, daemon, reader.tenant_id, found)
+
+
+def serve(request: Request, daemon: Daemon, tenant_id: str, found: Artifact) -> Response:
+    """The bytes of an artifact, as far as the request asks for them."""
     headers = {
         "accept-ranges": "bytes",
         "content-length": str(found.size),
         "etag": f'"{found.digest.hex()}"',
-        # What an agent stored must not run as a page of ours.
-        "content-disposition": "attachment",
-        "content-security-policy": "sandbox",
-        "x-content-type-options": "nosniff",
+        **SAFE,
     }
     if request.method == "HEAD":
         return Response(None, 200, headers, media_type=found.media_type)
@@ -142,7 +162,7 @@ async def download(
     if span:
         headers["content-length"] = str(stop - start)
         headers["content-range"] = f"bytes {start}-{stop - 1}/{found.size}"
-    body = read.stream(daemon.pool, reader.tenant_id, found, start, stop)
+    body = read.stream(daemon.pool, tenant_id, found, start, stop)
     return StreamingResponse(body, 206 if span else 200, headers, media_type=found.media_type)
 
 

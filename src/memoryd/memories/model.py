@@ -18,6 +18,7 @@ from memoryd.core.model import Channel, Sensitivity
 
 Category = Literal["person", "preference", "context", "project"]
 Type = Literal["fact", "place", "core", "journal", "whiteboard"]
+Spoken = Type | Literal["reference"]  # what an event of kind `memory` may speak of
 Op = Literal[
     "add",
     "update",
@@ -54,7 +55,7 @@ class Change(TypedDict):
 
     memory_id: str
     op: Op
-    type: NotRequired[Type]
+    type: NotRequired[Spoken]
     category: NotRequired[Category]
     subject: NotRequired[str]
     text: NotRequired[str]

@@ -1,19 +1,21 @@
-"""Events of kind `memory` → memories and mentions, in the event's transaction.
+"""Events of kind `memory` → memories and mentions, in the event's transaction; those that speak of
+references, and those that store one, by a projection of their own.
 
 A change reads the memory as it stands and writes its next row; the tenant's lock is held, so
 nothing comes between.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from memoryd.core import db, errors
 from memoryd.core.model import Event
 from memoryd.memories import model
+from memoryd.references import project as references
 from memoryd.seal.vault import Keys
 
 Row = dict[str, Any]
-TABLES = ("memories", "mentions")
+TABLES = ("memories", "mentions", *references.TABLES)
 
 _REVIVING = ("undelete", "restore")  # what a deleted memory still takes
 COLUMNS = (
@@ -27,7 +29,9 @@ COLUMNS = (
 async def project(conn: db.Conn, event: Event, _: Keys) -> None:
     """Nothing is sealed: no door takes a memory that is `high`."""
     op = event.content["op"]
-    if op == "add":
+    if event.content.get("type") == "reference":
+        await references.flag(conn, event)
+    elif op == "add":
         await _add(conn, event)
     elif op == "place":
         await _keep_place(conn, event)
@@ -201,3 +205,9 @@ async def _erased_since(conn: db.Conn, event: Event) -> bool:
     """
     key = (event.tenant_id, event.position)
     return bool(await conn.fetchval(db.query("memories.erased_since"), *key))
+
+
+CHANGES: dict[str, Callable[[db.Conn, Event, Keys], Awaitable[None]]] = {
+    "memory": project,
+    "artifact": references.project,
+}

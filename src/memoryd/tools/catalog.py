@@ -10,7 +10,7 @@ from memoryd.memories.model import (
     SUBJECT_LONGEST,
     Category,
 )
-from memoryd.tools import log, results
+from memoryd.tools import log, references, results
 from memoryd.tools.arguments import MEMORY, Arguments
 from memoryd.tools.definition import RiskLevel, ToolDef
 from memoryd.tools.registry import Registry
@@ -144,4 +144,4 @@ DO NOT STORE:
 )
 
 REMEMBERING = (ADD_TO_MEMORY, UPDATE_MEMORY, SAVE_TO_JOURNAL, SAVE_TO_CORE, MANAGE_USER_MEMORY)
-TOOLS = Registry((*REMEMBERING, *log.TOOLS))
+TOOLS = Registry((*REMEMBERING, *references.TOOLS, *log.TOOLS))

@@ -48,6 +48,36 @@ class UserMemoryManaged(BaseModel):
     memory: dict[str, Any] | None = Field(None, description="Of get_memory: the whole document")
 
 
+class ReferenceStored(BaseModel):
+    success: Literal[True]
+    memory_key: str
+    placeholder: str = Field(description="What stands for it in the conversation")
+    description: str
+    token_count: int
+    existed: bool = Field(description="Nothing new was stored: it was there already")
+
+
+class ReferenceRead(BaseModel):
+    memory_key: str
+    description: str
+    token_count: int = Field(description="Of the whole")
+    content: str | None = Field(None, description="The part, where it is text")
+    bytes: str | None = Field(None, description="The part in base64, where it is none")
+    part: dict[str, Any] = Field(description="Which part of what total")
+
+
+class ReferenceHit(BaseModel):
+    memory_key: str
+    placeholder: str
+    type: str
+    score: float
+    text: str = Field(description="The passage that fits best")
+
+
+class ReferencesFound(BaseModel):
+    results: list[ReferenceHit]
+
+
 class EventRecorded(BaseModel):
     event_id: str
     chunk_ids: list[str]

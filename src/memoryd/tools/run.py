@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from memoryd.core import db, errors
 from memoryd.memories import agents, document, facts, model, places, refuse
-from memoryd.tools import catalog, run_log
+from memoryd.tools import catalog, run_log, run_references
 from memoryd.tools.call import Call, Result
 from memoryd.tools.catalog import (
     AddToMemoryArgs,
@@ -199,6 +199,7 @@ _HANDLERS: dict[str, Callable[[Call, Any], Awaitable[Result]]] = {
     "save_to_journal": _save_to_journal,
     "save_to_core": _save_to_core,
     "manage_user_memory": _manage_user_memory,
+    **run_references.HANDLERS,
     **run_log.HANDLERS,
 }
 _OPERATIONS: dict[str, Callable[[Call, ManageUserMemoryInput], Awaitable[Result]]] = {

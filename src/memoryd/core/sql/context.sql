@@ -59,7 +59,7 @@ turns as (  -- what newer turns cost is known before a text is read: what has no
               - sum(c.cost) over (partition by c.position) as newer
   from (
     select c.position, c.ordinal, c.event_id, c.kind, c.actor_type, c.actor_id, c.token_est, c.text,
-           case when c.kind = 'tool_result'  -- a long one is shown as a reference
+           case when c.kind in ('tool_result', 'artifact')  -- a long one is shown as a reference
                   or row_number() over (partition by hashtextextended(c.text, 0)
                                         order by c.position desc, c.ordinal) > 1  -- said once
                 then 0 else c.token_est end as cost
@@ -121,14 +121,16 @@ select at.head, at.position,
   (select array_agg(c.rows order by c.position desc) from (
      select c.position, json_agg(c order by c.ordinal)::text as rows
      from (select t.position, t.ordinal, t.event_id, t.kind, t.actor_type, t.actor_id, t.token_est,
-                  t.text, e.content->>'tool' as tool, e.content->>'path' as path,
+                  t.text, e.content->>'tool' as tool,
+                  coalesce(e.content->>'path', e.content->'reference'->>'description') as path,
                   case when t.ordinal = $9 - 1
                        then (select sum(all_of.token_est) from chunks all_of
                              where all_of.tenant_id = $1 and all_of.position = t.position)
                   end as whole
            from turns t left join events e
              on e.tenant_id = $1 and e.event_id =
-                case when t.kind = 'tool_result' and t.ordinal = 0 then t.event_id end
+                case when t.kind in ('tool_result', 'artifact') and t.ordinal = 0
+                     then t.event_id end
            where t.newer <= $11) c
      group by c.position having min(c.ordinal) = 0) c  -- an edge may lack its beginning
   ) as turns,
@@ -214,12 +216,14 @@ where tenant_id = $1 and position = any($2::bigint[]);
 -- name: replay_chunks
 select c.position, c.ordinal, c.chunk_id, c.event_id, c.ts, c.kind, c.actor_type, c.actor_id,
        case c.kind when 'tool_result' then 'tool' else coalesce(s.trust, c.actor_type) end as trust,
-       c.token_est, c.text, e.content->>'tool' as tool, e.content->>'path' as path,
+       c.token_est, c.text, e.content->>'tool' as tool,
+       coalesce(e.content->>'path', e.content->'reference'->>'description') as path,
        case when c.ordinal = $3 - 1
             then (select sum(all_of.token_est) from chunks all_of
                   where all_of.tenant_id = $1 and all_of.position = c.position) end as whole
 from chunks c left join events e
-  on e.tenant_id = $1 and e.event_id = c.event_id and c.kind = 'tool_result' and c.ordinal = 0
+  on e.tenant_id = $1 and e.event_id = c.event_id and c.kind in ('tool_result', 'artifact')
+     and c.ordinal = 0
 left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind = 'summary'
 where c.tenant_id = $1 and c.position = any($2::bigint[])
   and (c.ordinal < $3 or c.ordinal = any($4::int[]))

@@ -191,6 +191,18 @@ where t.tenant_id = $1
                   where f.memory_id = t.memory_id and f.position <= t.position))
 returning t.position, to_jsonb(t) as shown;
 
+-- name: rewind_references
+with first as (
+  select reference_id, min(position) as position from stored_references
+  where tenant_id = $1 and position = any($2::bigint[]) group by reference_id),
+reopened as (
+  update stored_references t set until = null from first f
+  where t.tenant_id = $1 and t.reference_id = f.reference_id
+    and t.position < f.position and t.until >= f.position)
+delete from stored_references t using first f
+where t.tenant_id = $1 and t.reference_id = f.reference_id and t.position >= f.position
+returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+
 -- name: rewind_handoffs
 with first as (
   select handoff_id, min(position) as position from handoffs

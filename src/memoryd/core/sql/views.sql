@@ -199,6 +199,27 @@ create table mentions (
   unique (tenant_id, position)
 );
 
+-- Texts that left the context and stay one call away; what they say is in their events.
+create table stored_references (
+  tenant_id     text not null,
+  reference_id  text not null,  -- the event that stored it
+  event_id      text not null,  -- the event that made this row
+  position      bigint not null,
+  until         bigint,
+  ts            timestamptz not null,
+  key           text not null,
+  type          text not null,
+  is_active     boolean not null,
+  session_id    text not null,
+  user_id       text not null,
+  agent_id      text not null,
+  channel       text not null,
+  sensitivity   text not null,
+  primary key (tenant_id, reference_id, position),
+  unique (tenant_id, position)
+);
+create index references_key on stored_references (tenant_id, user_id, key) where until is null;
+
 -- The search index, made from the chunks alone. A document is a chunk; documents are numbered
 -- densely in the order of the log, so that a block means the same in every segment, and segments
 -- merge by joining their bytes. The newest chunks, in no segment yet, are scored from their rows.
@@ -302,6 +323,10 @@ alter table mentions enable row level security;
 alter table mentions force row level security;
 create policy tenant on mentions using (tenant_id = current_tenant());
 
+alter table stored_references enable row level security;
+alter table stored_references force row level security;
+create policy tenant on stored_references using (tenant_id = current_tenant());
+
 alter table segments enable row level security;
 alter table segments force row level security;
 create policy tenant on segments using (tenant_id = current_tenant());
@@ -331,6 +356,6 @@ alter table token_codes force row level security;
 create policy tenant on token_codes using (tenant_id = current_tenant());
 
 grant select, insert, update, delete
-  on chunks, decisions, tasks, view_texts, summaries, handoffs, memories, mentions, segments, postings,
-     names, epochs, tombstones, code_segments, token_codes
+  on chunks, decisions, tasks, view_texts, summaries, handoffs, memories, mentions,
+     stored_references, segments, postings, names, epochs, tombstones, code_segments, token_codes
   to memoryd_app;

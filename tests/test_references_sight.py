@@ -1,0 +1,1 @@
+"""Whose references are shown to whom, and what of them is never kept."""
