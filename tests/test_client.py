@@ -1,13 +1,10 @@
-"""The Python client: over HTTP and in process, sync and async, and what it does when answers
-are lost.
-"""
+"""The Python client: over HTTP and in process, sync and async."""
 
 import asyncio
 import dataclasses
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, assert_type
@@ -17,7 +14,6 @@ import pytest
 import memoryd
 import wire
 from conftest import MakeKey
-from dropping import dropping, silent
 from memoryd.client import AsyncClient, Client, values
 from memoryd.core import errors
 from memoryd.daemon import Daemon
@@ -65,7 +61,22 @@ async def everything(memory: AsyncClient) -> None:
     assert await memory.artifact(uploaded.artifact_id, start=90) == b"x" * 9
     assert await memory.artifact(uploaded.artifact_id, stop=3) == b"xxx"
     assert "Ada prefers short answers." in prompt.text and prompt.system
+    await references(memory)
     await tools(memory)
+
+
+async def references(memory: AsyncClient) -> None:
+    lines = "".join(f"line {number}\n" for number in range(3_000))
+    kept = await memory.store(lines, description="A log", metadata={"command": "make"})
+    raw = await memory.store(bytes(range(256)), key="raw", metadata={"path": "x"})
+    part = await memory.retrieve(kept.key, lines="10-11")
+    found = await memory.search_references("line 17")
+
+    assert kept.placeholder.startswith(f"[MemoryRef: {kept.key} - A log - ")
+    assert (part.content, part.part.total) == ("line 9\nline 10\n", 3_000)
+    assert (await memory.retrieve(kept.key)).content == lines
+    assert raw.binary and raw.metadata["path"] == "x"
+    assert found[0].key == kept.key
 
 
 async def tools(memory: AsyncClient) -> None:
@@ -132,77 +143,6 @@ async def test_all_pages_are_followed(memory: AsyncClient) -> None:
 
     assert newest == list(range(23, 0, -1))
     assert every == list(range(1, 24))
-
-
-Write = Callable[[AsyncClient], Awaitable[Any]]
-WRITES: dict[str, Write] = {
-    "record": lambda memory: memory.record("We ship on Friday."),
-    "record_batch": lambda memory: memory.record_batch([{"text": "One."}, {"text": "Two."}]),
-    "upload": lambda memory: memory.upload(b"bytes"),
-    "remember": lambda memory: memory.remember("Ada prefers short answers.", subject="Ada"),
-    "decide": lambda memory: memory.decide("Use PostgreSQL."),
-    "plan": lambda memory: memory.plan("Ship it"),
-    "call_tool": lambda memory: memory.call_tool(
-        "add_to_memory", {"content": "Alec is the boss", "category": "person", "subject": "Alec"}
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRITES)
-async def test_a_write_whose_answer_was_lost_is_stored_once(
-    url: str, daemon: Daemon, tenant: str, make_key: MakeKey, name: str
-) -> None:
-    """The proxy hands the write to the daemon and cuts the line before its answer, twice."""
-    key = await make_key(tenant)
-    async with dropping(url) as (proxy, address), memoryd.aconnect(address, key=key) as memory:
-        proxy.left = 2
-        done = await WRITES[name](memory)
-
-        assert proxy.dropped == 2
-        assert done
-        assert await wire.count(daemon, tenant) == (2 if name == "record_batch" else 1)
-
-
-async def test_what_cannot_be_retried_safely_is_not(
-    url: str, daemon: Daemon, tenant: str, make_key: MakeKey
-) -> None:
-    body = {"session_id": "s", "actor": {"type": "human", "id": "x"}, "kind": "message"}
-    body["content"] = {"text": "Once."}
-    key = await make_key(tenant)
-    async with dropping(url) as (proxy, address), memoryd.aconnect(address, key=key) as memory:
-        proxy.left = 1
-        with pytest.raises(errors.Unavailable):
-            await memory.request("POST", "/api/v1/events", json=body)
-        proxy.left = 1
-        read = await memory.request("GET", "/api/v1/events")
-        proxy.left = 1
-        await memory.request("POST", "/api/v1/events", json={**body, "idempotency_key": "k"})
-
-    assert len(read.json()["events"]) == 1
-    assert await wire.count(daemon, tenant) == 2
-
-
-async def test_without_retries_a_lost_answer_is_told(
-    url: str, tenant: str, make_key: MakeKey
-) -> None:
-    key = await make_key(tenant)
-    async with (
-        dropping(url) as (proxy, address),
-        memoryd.aconnect(address, key=key, retries=0) as memory,
-    ):
-        proxy.left = 1
-        with pytest.raises(errors.Unavailable, match="no daemon answers at"):
-            await memory.record("Lost.")
-
-
-async def test_a_call_takes_no_longer_than_its_timeout(tenant: str) -> None:
-    async with silent() as address, memoryd.aconnect(address, timeout=0.3) as memory:
-        began = time.monotonic()
-        with pytest.raises(errors.TooSlow) as refused:
-            await memory.record("Nobody hears this.")
-
-    assert time.monotonic() - began < 3
-    assert refused.value.status == 408
 
 
 async def test_refusals_are_exceptions_with_field_and_limit(
@@ -295,6 +235,10 @@ SHOWN = {
     "Decision": values.Decision,
     "Task": values.Task,
     "PromptShown": values.Prompt,
+    "ReferenceStored": values.StoredReference,
+    "ReferenceRead": values.ReferenceRead,
+    "ReferenceFound": values.ReferenceFound,
+    "PartShown": values.Part,
 }
 
 

@@ -8,7 +8,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
-from memoryd.client import log, memories
+from memoryd.client import log, memories, references
 from memoryd.client.call import Call, Pages, Who
 
 P = ParamSpec("P")
@@ -89,6 +89,10 @@ class Methods:
     decide = Method(memories.decide)
     tasks = Listing(memories.tasks)
     plan = Method(memories.plan)
+    store = Method(references.store)
+    retrieve = Method(references.retrieve)
+    search_references = Method(references.search_references)
+    intent = Method(references.intent)
     tools = Method(memories.tools)
     call_tool = Method(memories.call_tool)
     prompt = Method(memories.prompt)

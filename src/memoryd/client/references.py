@@ -1,0 +1,82 @@
+"""Calls of references: large texts that stay out of the context and one call away, and intent."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, Unpack
+from urllib.parse import quote
+
+from memoryd.client import values
+from memoryd.client.call import Call, Moment, Session, Where, Who, Write, get, post, reading
+from memoryd.client.log import V1
+
+REFERENCES = f"{V1}/references"
+MOST_JSON = 2_000_000  # characters: even escaped they are less than a request's 8 MB
+
+
+class Store(Write, total=False):
+    """`key` by your choice, else made from the `description`, which is made from the content."""
+
+    description: str
+    type: str
+    metadata: Mapping[str, Any]
+    key: str
+    media_type: str
+    sensitivity: Literal["none", "low", "high"]
+    ts: Moment
+
+
+class Part(Where, total=False):
+    """At most one of the first four: `10-20` or `-20`, `0-999`, `$.items[0].name`, a text."""
+
+    lines: str
+    bytes: str
+    path: str
+    find: str
+    context: int
+    limit: int
+
+
+class SearchReferences(Session, total=False):
+    limit: int
+    type: str
+    own: bool
+
+
+class Intent(Session, total=False):
+    """What the conversation has already, and which placeholders it was given."""
+
+    context: Any
+    max_tokens: int
+
+
+def store(who: Who, content: str | bytes, /, **said: Unpack[Store]) -> Call[values.StoredReference]:
+    """Keep a large text or file out of the context: its `placeholder` stands for it."""
+    if isinstance(content, str) and len(content) <= MOST_JSON:
+        return post(REFERENCES, values.StoredReference, who.write(said, content=content))
+    text = isinstance(content, str)
+    body = content.encode() if isinstance(content, str) else content
+    params = who.write({**said, "metadata": json.dumps(dict(said.get("metadata", {})))})
+    plain = "text/plain" if text else "application/octet-stream"
+    headers = {"content-type": params.pop("media_type", plain)}
+    read = reading(values.StoredReference)
+    path = f"{REFERENCES}/upload"
+    return Call("POST", path, read, params=params, content=body, headers=headers)
+
+
+def retrieve(who: Who, key: str, /, **asked: Unpack[Part]) -> Call[values.ReferenceRead]:
+    """What a placeholder stands for: the whole, or a part of it."""
+    return get(f"{REFERENCES}/{quote(key, safe='')}", values.ReferenceRead, who.body(asked))
+
+
+def search_references(
+    who: Who, query: str, /, **asked: Unpack[SearchReferences]
+) -> Call[tuple[values.ReferenceFound, ...]]:
+    """References by what their content says, best first, each once."""
+    read, body = reading(values.ReferencesFound), who.body(asked, query=query)
+    path = f"{REFERENCES}/search"
+    return Call("POST", path, lambda answer: read(answer).results, json=body)
+
+
+def intent(who: Who, instruction: str, /, **asked: Unpack[Intent]) -> Call[dict[str, Any]]:
+    """Whether an instruction needs memory: skip, search or expand, and the reason."""
+    return post(f"{V1}/intent", dict[str, Any], who.body(asked, instruction=instruction))
