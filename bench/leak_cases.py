@@ -7,6 +7,7 @@ from typing import Any
 import leak_mcp  # noqa: F401  # adds its cases
 import leak_memories  # noqa: F401  # adds its cases
 import leak_prompt  # noqa: F401  # adds its cases
+import leak_references  # noqa: F401  # adds its cases
 from leak_world import NOBODYS, SESSIONS, USERS, Asker, Request, World
 from leak_writes import CASES, VIEWS, Case, bundle, case, question, target, through
 
@@ -169,11 +170,13 @@ BY_ID = {
     for kind, name in (
         *(("events", "event_id"), ("decisions", "decision_id"), ("tasks", "task_id")),
         *(("summaries", "summary_id"), ("handoffs", "handoff_id"), ("artifacts", "artifact_id")),
+        ("references", "key"),
     )
 }
 READS = [key for key, made in CASES.items() if key[0] in ("GET", "HEAD")]
 READS += [
     ("POST", "/api/v1/search"),
+    ("POST", "/api/v1/references/search"),
     ("POST", "/api/v1/summaries/extract"),
     ("POST", "/api/v1/acb/build"),
     ("POST", "/api/v1/acb/{acb_id}/diff"),

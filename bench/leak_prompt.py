@@ -6,7 +6,7 @@ from typing import Any
 
 from leak_memories import again, chosen
 from leak_world import SESSIONS, Asker, Eyes, Request, World
-from leak_writes import CASES, case, fresh, full, question, said
+from leak_writes import CASES, case, fresh, full, question, said, target
 
 PROMPT, TOOLS, CARE = "/api/v1/prompt", "/api/v1/tools", "/api/v1/memories"
 NOBODYS = "aaaaaaaa"
@@ -56,6 +56,8 @@ def call_tool(world: World, draw: random.Random, asker: Asker) -> Request:
             ("add_to_memory", {"content": said(row, draw), "category": "context"}),
             ("update_memory", {"memory_id": old_id, "content": text}),
             ("manage_user_memory", {"operation": "get_memory"}),
+            ("retrieve_memory", {"memory_key": target(world, draw, asker, "key")}),
+            ("search_memory", {"query": question(world, draw).get("query_text", "cabbages")}),
             ("manage_user_memory", {"operation": "deactivate_fact", "fact_id": old_id}),
         )
     )
@@ -63,7 +65,8 @@ def call_tool(world: World, draw: random.Random, asker: Asker) -> Request:
     asked = Request("POST", f"{TOOLS}/{{name}}", at={"name": name}, json=body, eyes=full(asker))
     if name == "add_to_memory":
         return replace(asked, writes=row)
-    return replace(asked, eyes=None) if name == "manage_user_memory" else asked
+    reads = ("manage_user_memory", "retrieve_memory", "search_memory")
+    return replace(asked, eyes=None) if name in reads else asked
 
 
 @case("POST", "/api/v1/commands/memory")

@@ -28,6 +28,7 @@ PREFIXES = {
     "decision": ("decision_id", "dec_"),
     "task_update": ("task_id", "tsk_"),
     "artifact": ("artifact_id", "art_"),
+    "reference": ("artifact_id", "art_"),
     "summary": ("summary_id", "sum_"),
     "handoff": ("handoff_id", "hnd_"),
 }
@@ -217,6 +218,7 @@ class World:
             return
         event_id = said.get("event_id") or said.get("version") or said["events"][0]["event_id"]
         at = {"event_id": event_id, **row.at}
+        at |= {"key": said["key"]} if row.kind == "reference" else {}
         if row.kind in PREFIXES:
             name, prefix = PREFIXES[row.kind]
             at[name] = said.get(name) or prefix + event_id[4:]

@@ -16,6 +16,11 @@ SECRET = "the launch is on the ninth"
 VIEW = {"name": "rules.project", "owner": "", "text": SECRET}
 HANDOFF = {"to_agent": "default", "note": SECRET, "packet": SECRET}
 FACT = {"memory_id": "aaaaaaaa", "op": "add", "type": "fact", "category": "context", "text": SECRET}
+REFERENCE = {
+    "name": "plan.txt",
+    "text": SECRET,
+    "reference": {"key": "plan", "description": SECRET},
+}
 PLACE = {
     "memory_id": "bbbbbbbb",
     "op": "place",
@@ -35,7 +40,7 @@ async def victim(daemon: Daemon, tenant: str) -> dict[str, str]:
         make.write(other, content={"text": SECRET}, tags=("plan",), idempotency_key="k1"),
         make.write(other, kind="decision", content={"decision": SECRET}),
         make.write(other, kind="task_update", content={"title": SECRET}),
-        make.write(other, kind="artifact", content={"name": "plan.txt", "text": SECRET}),
+        make.write(other, kind="artifact", content=REFERENCE),
         make.write(other, kind="view", content=VIEW, channel="public"),
         make.write(other, kind="summary", content={"about": "s1", "text": SECRET}),
         make.write(other, kind="handoff", content=HANDOFF, channel="agent"),
@@ -61,6 +66,7 @@ async def victim(daemon: Daemon, tenant: str) -> dict[str, str]:
         "handoff_id": ids.same("hnd", writes[6].event.event_id),
         "memory_id": FACT["memory_id"],
         "place_id": "p1",
+        "key": "plan",
         "user_id": "default",
         "agent_id": "default",
         "team_id": "red",
