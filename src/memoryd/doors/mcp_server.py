@@ -97,7 +97,7 @@ def make(way: Way) -> Server[Any]:
     async def get_prompt(_: Context, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
         return await _prompt(way, asked)
 
-    return Server(
+    server: Server[Any] = Server(
         "memoryd",
         version=__version__,
         title="memoryd",
@@ -110,6 +110,9 @@ def make(way: Way) -> Server[Any]:
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )
+    # The SDK's own is there to trace every message; memoryd sends nothing, ever.
+    server.middleware.clear()
+    return server
 
 
 async def _call(way: Way, asked: types.CallToolRequestParams) -> types.CallToolResult:
