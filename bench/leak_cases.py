@@ -177,6 +177,7 @@ READS = [key for key, made in CASES.items() if key[0] in ("GET", "HEAD")]
 READS += [
     ("POST", "/api/v1/search"),
     ("POST", "/api/v1/references/search"),
+    ("POST", "/api/v1/intent"),
     ("POST", "/api/v1/summaries/extract"),
     ("POST", "/api/v1/acb/build"),
     ("POST", "/api/v1/acb/{acb_id}/diff"),

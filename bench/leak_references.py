@@ -63,9 +63,9 @@ one("DELETE", "/deactivate")
 
 @case("GET", REFERENCES)
 def listed(world: World, draw: random.Random, asker: Asker) -> Request:
-    some = ({}, {"session_id": draw.choice(SESSIONS)}, {"type": "file"}, {"own": True})
+    some: tuple[dict[str, Any], ...] = ({}, {"session_id": draw.choice(SESSIONS)}, {"type": "file"})
     given = {**asker.given, **draw.choice(some), "limit": draw.choice((1, 5, 200))}
-    return Request("GET", REFERENCES, params={**given, "include_inactive": draw.random() < 0.5})
+    return Request("GET", REFERENCES, params={**given, "own": draw.random() < 0.2})
 
 
 @case("POST", f"{REFERENCES}/search")
@@ -73,3 +73,10 @@ def search(world: World, draw: random.Random, asker: Asker) -> Request:
     asked = question(world, draw).get("query_text", "cabbages")
     body = {**asker.given, "query": asked, "limit": draw.choice((1, 50))}
     return Request("POST", f"{REFERENCES}/search", json=body)
+
+
+@case("POST", "/api/v1/intent")
+def intent(world: World, draw: random.Random, asker: Asker) -> Request:
+    """Reads nothing: whatever is in the answer was in the question."""
+    body = {"instruction": question(world, draw).get("query_text", "as usual"), "context": ["hi"]}
+    return Request("POST", "/api/v1/intent", json=body)

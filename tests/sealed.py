@@ -16,7 +16,17 @@ WORDS = [
     for animal in (
         *("quokka", "axolotl", "okapi", "narwhal", "pangolin", "tarsier", "kakapo", "fossa"),
         *("numbat", "aardwolf", "bilby", "cassowary", "dugong", "echidna", "gharial", "hoatzin"),
-        *("indri", "jerboa", "kinkajou", "lamprey", "markhor", "nilgai"),
+        *(
+            "indri",
+            "jerboa",
+            "kinkajou",
+            "lamprey",
+            "markhor",
+            "nilgai",
+            "tapir",
+            "uakari",
+            "vicuna",
+        ),
     )
 ]
 LONG = "the gharialzq log says nothing new\n" * 3_000  # more than an excerpt holds
@@ -54,7 +64,9 @@ async def _ledger(client: httpx.AsyncClient, cited: str) -> dict[str, Any]:
     }
     task = {"title": "wash the indrizq", "details": "with the jerboazq"}
     summary = {"session_id": "s1", "text": "a kinkajouzq", "cites": [cited], "tags": ["lampreyzq"]}
+    kept = {"content": "a tapirzq", "description": "uakarizq", "metadata": {"path": "vicunazq"}}
     return {
+        "reference": await _post(client, "/api/v1/references", kept | HIGH),
         "decision": await _post(client, DECISIONS, decision | HIGH),
         "task": await _post(client, TASKS, task | HIGH),
         "summary": await _post(client, SUMMARIES, summary | HIGH),

@@ -38,7 +38,8 @@ GROUPS = [
     {"core.pack"},
     {"core.items"},
     {"search.analyze", "search.dates", "search.score", "embed.wordpiece"},
-    {"search.words", "seal.master", "seal.connection"},
+    {"search.words", "seal.master", "seal.connection", "references.intent_words"},
+    {"references.intent"},
     {"ledger.extract"},
     {"core.db", "embedded", "embed"},
     {"references.project"},
@@ -87,7 +88,7 @@ PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dat
 PURE |= {"values", "vault", "words", "score", "render", "similar", "item", "pack", "items"}
 PURE |= {"extract", "blocks", "growth", "command", "alike", "findings", "proposals"}
 PURE |= {"definition", "registry", "catalog", "arguments", "results"}
-PURE |= {"describe", "parts", "json_path", "swap", "draft"}
+PURE |= {"intent_words", "describe", "parts", "json_path", "swap", "draft"}
 IMPURE = {"asyncpg", "asyncio", "os", "socket", "random", "secrets", "time", "httpx", "fastapi"}
 
 

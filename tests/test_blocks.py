@@ -111,7 +111,8 @@ def test_a_prompt_has_its_blocks_in_order_and_the_time_behind_the_last_breakpoin
     named = [(one.name, one.breakpoint) for one in parts]
     assert named == [
         ("system", False),
-        ("instructions", True),
+        ("instructions", False),
+        ("references", True),
         ("memory", False),
         ("private_memory", False),
         ("places", False),
@@ -123,6 +124,7 @@ def test_a_prompt_has_its_blocks_in_order_and_the_time_behind_the_last_breakpoin
         [
             "Be kind.",
             blocks.INSTRUCTIONS,
+            blocks.REFERENCES,
             SEED_000.rstrip("\n"),
             "# Your Private Memory",
             "## Core Memories (permanent)\n- I am helpful",
@@ -162,6 +164,18 @@ def test_without_instructions_and_memories_the_time_is_left() -> None:
 
     assert [one.name for one in parts] == ["datetime"]
     assert len(blocks.anthropic(parts)) == 1
+
+
+def test_the_text_on_references_names_the_form_and_can_be_left_out() -> None:
+    plain = blocks.blocks(blocks.Remembered(), blocks.Frame(now=make.NOW, references=False))
+    taught = blocks.blocks(blocks.Remembered(), blocks.Frame(now=make.NOW))
+
+    assert [one.name for one in plain] == ["instructions", "datetime"]
+    assert [one.name for one in taught] == ["instructions", "references", "datetime"]
+    form = "[MemoryRef: <ID> - <Brief Description> - <Token Count> tokens]"
+    assert f"\n{form}\n" in blocks.REFERENCES
+    for tool in ("store_memory", "retrieve_memory", "search_memory"):
+        assert tool in blocks.REFERENCES
 
 
 def test_in_a_group_an_agent_without_instructions_hears_its_name() -> None:

@@ -71,7 +71,9 @@ async def references(memory: AsyncClient) -> None:
     raw = await memory.store(bytes(range(256)), key="raw", metadata={"path": "x"})
     part = await memory.retrieve(kept.key, lines="10-11")
     found = await memory.search_references("line 17")
+    vague = await memory.intent("Connect to the DB", context=["Hello."])
 
+    assert (vague.action, bool(vague.query), bool(vague.reason)) == ("search", True, True)
     assert kept.placeholder.startswith(f"[MemoryRef: {kept.key} - A log - ")
     assert (part.content, part.part.total) == ("line 9\nline 10\n", 3_000)
     assert (await memory.retrieve(kept.key)).content == lines
@@ -239,6 +241,8 @@ SHOWN = {
     "ReferenceRead": values.ReferenceRead,
     "ReferenceFound": values.ReferenceFound,
     "PartShown": values.Part,
+    "IntentShown": values.Intent,
+    "ExpansionShown": values.Expansion,
 }
 
 

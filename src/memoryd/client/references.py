@@ -1,8 +1,8 @@
 """Calls of references: large texts that stay out of the context and one call away, and intent."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, Literal, Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict, Unpack
 from urllib.parse import quote
 
 from memoryd.client import values
@@ -42,11 +42,14 @@ class SearchReferences(Session, total=False):
     own: bool
 
 
-class Intent(Session, total=False):
-    """What the conversation has already, and which placeholders it was given."""
+class IntentAsked(TypedDict, total=False):
+    """The messages before it, the newest last; the placeholders that you put among them, since no
+    others are expanded; tokens for what is expanded.
+    """
 
-    context: Any
-    max_tokens: int
+    context: Iterable[str]
+    issued: Iterable[str]
+    budget: int
 
 
 def store(who: Who, content: str | bytes, /, **said: Unpack[Store]) -> Call[values.StoredReference]:
@@ -77,6 +80,7 @@ def search_references(
     return Call("POST", path, lambda answer: read(answer).results, json=body)
 
 
-def intent(who: Who, instruction: str, /, **asked: Unpack[Intent]) -> Call[dict[str, Any]]:
+def intent(_: Who, instruction: str, /, **asked: Unpack[IntentAsked]) -> Call[values.Intent]:
     """Whether an instruction needs memory: skip, search or expand, and the reason."""
-    return post(f"{V1}/intent", dict[str, Any], who.body(asked, instruction=instruction))
+    body = Who().body(asked, instruction=instruction)
+    return post(f"{V1}/intent", values.Intent, body)

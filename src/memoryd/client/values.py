@@ -27,8 +27,10 @@ __all__ = [
     "Category",
     "Decision",
     "Event",
+    "Expansion",
     "Fact",
     "Hit",
+    "Intent",
     "Item",
     "Omission",
     "Part",
@@ -273,6 +275,29 @@ class ReferenceFound(Reference):
 @dataclass(frozen=True, kw_only=True)
 class ReferencesFound:
     results: tuple[ReferenceFound, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expansion:
+    """What to read of a reference: the whole, or the lines around what to `find`."""
+
+    key: str
+    token_count: int
+    whole: bool
+    find: tuple[str, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intent:
+    """Whether an instruction needs memory, and what of it."""
+
+    action: Literal["skip", "search", "expand"]
+    reason: str
+    query: str | None
+    keys: tuple[str, ...]
+    expand: tuple[Expansion, ...]
+    over_budget: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

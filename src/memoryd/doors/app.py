@@ -23,6 +23,7 @@ from memoryd.doors import (
     erasures,
     handoffs,
     http,
+    intent,
     mcp,
     memory,
     prompt,
@@ -114,6 +115,7 @@ def document() -> FastAPI:
     app.include_router(prompt.router)
     app.include_router(references.router)
     app.include_router(reference_files.router)
+    app.include_router(intent.router)
     app.include_router(tools.router)
     app.include_router(commands.router)
     app.include_router(care.router)

@@ -31,6 +31,7 @@ PATH = "/api/v1/prompt"
     help="How facts are shown; by_category unless given.",
 )
 @click.option("--instructions/--no-instructions", default=True, help="On how to use memory.")
+@click.option("--references/--no-references", default=True, help="On how to use placeholders.")
 @click.option("--format", "format_", type=click.Choice(["text", "anthropic", "openai"]))
 @click.option("--now", help="The time that the prompt tells, e.g. 2026-05-01T12:00:00Z.")
 @json_option

@@ -61,6 +61,9 @@ class PromptAsked:
     instructions: Annotated[
         bool, Query(description="When to ask, when to store at once, when not to store.")
     ] = True
+    references: Annotated[
+        bool, Query(description="How to use `[MemoryRef: …]` placeholders, if `instructions`.")
+    ] = True
     format: Annotated[
         Format, Query(description="`anthropic` adds `system`, `openai` adds `messages`.")
     ] = "text"
@@ -86,8 +89,8 @@ class BlockShown:
     name: Annotated[
         str,
         Field(
-            description="`system instructions memory private_memory stored_memories places more "
-            "group datetime`."
+            description="`system instructions references memory private_memory stored_memories "
+            "places more group datetime`."
         ),
     ]
     tokens: int
@@ -146,6 +149,7 @@ async def _answer(daemon: Daemon, caller: Caller, asked: PromptAsked) -> PromptS
         participants=asked.participants,
         fact_format=asked.facts,
         instructions=asked.instructions,
+        references=asked.references,
     )
     parts = blocks.blocks(built.remembered, frame)
     return _shown(built, asked, parts)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-LOOKED_AT = 4 * 1024 * 1024  # characters; more than that is looked at by its beginning and end
+LOOKED_AT = 1024 * 1024  # characters; more than that is looked at by its beginning and end
 JSON_LONGEST = 1024 * 1024  # characters that are parsed for their shape
 NAMES = 4  # entries of a JSON object that are named
 LINE = 80  # characters of a line that is quoted

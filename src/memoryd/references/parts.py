@@ -5,6 +5,7 @@ A line ends with its `\n`; so any cover of all lines, joined, is the text.
 
 import base64
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from memoryd.references import json_path
 SHOWN_MOST = 8 * 1024 * 1024  # bytes of an answer, as of a request in JSON
 JSON_MOST = 16 * 1024 * 1024  # bytes of a text that is parsed for a path
 FIND_LONGEST = 500  # characters
+WINDOW = 1024 * 1024  # characters
 _SPAN = re.compile(r"(\d{1,15})-(\d{0,15})|-(\d{1,15})|(\d{1,15})", re.ASCII)
 
 
@@ -164,8 +166,7 @@ def _find(stored: bytes, wish: Wish) -> Part:
 def _hits(stored: bytes, find: str, starts: "np.ndarray[Any, np.dtype[np.int64]]") -> list[int]:
     """The lines, from 0, in which `find` begins; letters of either case are the same."""
     text = stored.decode()
-    pattern = re.compile(re.escape(find), re.IGNORECASE)
-    places = [found.start() for found in pattern.finditer(text)]
+    places = list(_places(text, find))
     if len(text) != len(stored):  # places of letters → places of bytes
         at, size, offsets = 0, 0, []
         for place in places:
@@ -175,6 +176,16 @@ def _hits(stored: bytes, find: str, starts: "np.ndarray[Any, np.dtype[np.int64]]
         places = offsets
     lines = np.searchsorted(starts, np.array(places, np.int64), side="right") - 1
     return list(dict.fromkeys(lines.tolist()))
+
+
+def _places(text: str, find: str) -> Iterator[int]:
+    """A window at a time: the interpreter serves nobody else while it searches one."""
+    pattern = re.compile(re.escape(find), re.IGNORECASE)
+    for start in range(0, len(text), WINDOW):
+        stop = start + WINDOW
+        for found in pattern.finditer(text, start, stop + len(find)):
+            if found.start() < stop:
+                yield found.start()
 
 
 def _shown(cut: bytes) -> dict[str, Any]:
