@@ -14,7 +14,7 @@ import pytest
 import memoryd
 import wire
 from conftest import MakeKey
-from memoryd.client import AsyncClient, Client, values
+from memoryd.client import AsyncClient, Client, kept, values
 from memoryd.core import errors
 from memoryd.daemon import Daemon
 from memoryd.doors import app
@@ -67,18 +67,18 @@ async def everything(memory: AsyncClient) -> None:
 
 async def references(memory: AsyncClient) -> None:
     lines = "".join(f"line {number}\n" for number in range(3_000))
-    kept = await memory.store(lines, description="A log", metadata={"command": "make"})
+    log = await memory.store(lines, description="A log", metadata={"command": "make"})
     raw = await memory.store(bytes(range(256)), key="raw", metadata={"path": "x"})
-    part = await memory.retrieve(kept.key, lines="10-11")
+    part = await memory.retrieve(log.key, lines="10-11")
     found = await memory.search_references("line 17")
     vague = await memory.intent("Connect to the DB", context=["Hello."])
 
     assert (vague.action, bool(vague.query), bool(vague.reason)) == ("search", True, True)
-    assert kept.placeholder.startswith(f"[MemoryRef: {kept.key} - A log - ")
+    assert log.placeholder.startswith(f"[MemoryRef: {log.key} - A log - ")
     assert (part.content, part.part.total) == ("line 9\nline 10\n", 3_000)
-    assert (await memory.retrieve(kept.key)).content == lines
+    assert (await memory.retrieve(log.key)).content == lines
     assert raw.binary and raw.metadata["path"] == "x"
-    assert found[0].key == kept.key
+    assert found[0].key == log.key
 
 
 async def tools(memory: AsyncClient) -> None:
@@ -176,7 +176,7 @@ async def test_an_odd_id_is_not_found_and_leads_nowhere_else(
 ) -> None:
     for ask in (memory.event, memory.replay, memory.artifact):
         with pytest.raises(errors.MemorydError) as refused:
-            await ask(name)  # type: ignore[operator]  # the types of a union of methods
+            await ask(name)
         assert refused.value.status in (307, 404, 405, 422)
 
 
@@ -220,7 +220,7 @@ def test_importing_memoryd_is_cheap() -> None:
 
     assert done.stdout == "[]\n"
     with pytest.raises(AttributeError):
-        memoryd.disconnect  # type: ignore[attr-defined]  # noqa: B018
+        memoryd.disconnect  # noqa: B018
 
 
 SHOWN = {
@@ -237,12 +237,12 @@ SHOWN = {
     "Decision": values.Decision,
     "Task": values.Task,
     "PromptShown": values.Prompt,
-    "ReferenceStored": values.StoredReference,
-    "ReferenceRead": values.ReferenceRead,
-    "ReferenceFound": values.ReferenceFound,
-    "PartShown": values.Part,
-    "IntentShown": values.Intent,
-    "ExpansionShown": values.Expansion,
+    "ReferenceStored": kept.StoredReference,
+    "ReferenceRead": kept.ReferenceRead,
+    "ReferenceFound": kept.ReferenceFound,
+    "PartShown": kept.Part,
+    "IntentShown": kept.Intent,
+    "ExpansionShown": kept.Expansion,
 }
 
 

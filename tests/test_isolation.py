@@ -135,7 +135,7 @@ def calls(victim: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
 async def test_no_message_of_mcp_shows_another_tenant(
     client: httpx.AsyncClient, victim: dict[str, str]
 ) -> None:
-    sent = [
+    sent: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         for method, params in calls(victim)
     ]

@@ -60,7 +60,7 @@ async def test_twenty_calls_at_once_lose_nothing(cli_home: Path, served: Served)
     async with started(cli_home, "--session", "mcp-many") as client:
         await asyncio.gather(*(use(client, "memory_record_event", text=text) for text in texts))
     async with conftest.asking(served.url) as http:
-        asked = {"session_id": "mcp-many", "limit": 100}
+        asked = {"session_id": "mcp-many", "limit": "100"}
         found = (await http.get("/api/v1/events", params=asked)).json()["events"]
 
     assert sorted(one["content"]["text"] for one in found) == sorted(texts)

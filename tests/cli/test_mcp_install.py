@@ -112,6 +112,13 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "dotfiles" / "claude.json").read_text())
 
 
+def test_whom_it_asks_for_is_passed_on(tmp_path: Path) -> None:
+    options = ("mcp", "--agent", "scout", "install", "cursor", "--project", "--json")
+    done = memoryd(tmp_path / "md", *options, HOME=str(tmp_path))
+
+    assert json.loads(done.stdout)["entry"]["args"][-2:] == ["--agent", "scout"]
+
+
 def test_a_key_is_not_copied_into_the_file(tmp_path: Path) -> None:
     entry = mcp_install.entry_of(
         ["--agent", "scout"], {"MEMORYD_KEY": "mdk_secret", "MEMORYD_URL": "http://127.0.0.1:1"}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict, Unpack
 from urllib.parse import quote
 
-from memoryd.client import values
+from memoryd.client import kept
 from memoryd.client.call import Call, Moment, Session, Where, Who, Write, get, post, reading
 from memoryd.client.log import V1
 
@@ -52,35 +52,35 @@ class IntentAsked(TypedDict, total=False):
     budget: int
 
 
-def store(who: Who, content: str | bytes, /, **said: Unpack[Store]) -> Call[values.StoredReference]:
+def store(who: Who, content: str | bytes, /, **said: Unpack[Store]) -> Call[kept.StoredReference]:
     """Keep a large text or file out of the context: its `placeholder` stands for it."""
     if isinstance(content, str) and len(content) <= MOST_JSON:
-        return post(REFERENCES, values.StoredReference, who.write(said, content=content))
+        return post(REFERENCES, kept.StoredReference, who.write(said, content=content))
     text = isinstance(content, str)
     body = content.encode() if isinstance(content, str) else content
     params = who.write({**said, "metadata": json.dumps(dict(said.get("metadata", {})))})
     plain = "text/plain" if text else "application/octet-stream"
     headers = {"content-type": params.pop("media_type", plain)}
-    read = reading(values.StoredReference)
+    read = reading(kept.StoredReference)
     path = f"{REFERENCES}/upload"
     return Call("POST", path, read, params=params, content=body, headers=headers)
 
 
-def retrieve(who: Who, key: str, /, **asked: Unpack[Part]) -> Call[values.ReferenceRead]:
+def retrieve(who: Who, key: str, /, **asked: Unpack[Part]) -> Call[kept.ReferenceRead]:
     """What a placeholder stands for: the whole, or a part of it."""
-    return get(f"{REFERENCES}/{quote(key, safe='')}", values.ReferenceRead, who.body(asked))
+    return get(f"{REFERENCES}/{quote(key, safe='')}", kept.ReferenceRead, who.body(asked))
 
 
 def search_references(
     who: Who, query: str, /, **asked: Unpack[SearchReferences]
-) -> Call[tuple[values.ReferenceFound, ...]]:
+) -> Call[tuple[kept.ReferenceFound, ...]]:
     """References by what their content says, best first, each once."""
-    read, body = reading(values.ReferencesFound), who.body(asked, query=query)
+    read, body = reading(kept.ReferencesFound), who.body(asked, query=query)
     path = f"{REFERENCES}/search"
     return Call("POST", path, lambda answer: read(answer).results, json=body)
 
 
-def intent(_: Who, instruction: str, /, **asked: Unpack[IntentAsked]) -> Call[values.Intent]:
+def intent(_: Who, instruction: str, /, **asked: Unpack[IntentAsked]) -> Call[kept.Intent]:
     """Whether an instruction needs memory: skip, search or expand, and the reason."""
     body = Who().body(asked, instruction=instruction)
-    return post(f"{V1}/intent", values.Intent, body)
+    return post(f"{V1}/intent", kept.Intent, body)

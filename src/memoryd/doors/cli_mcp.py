@@ -18,7 +18,7 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode")
 @click.option("--channel", type=click.Choice(["private", "public", "team", "agent"]))
 @click.option("--session", "session_id", help="The conversation that calls belong to.")
 @click.pass_context
-def mcp(context: click.Context, **where: str | None) -> None:
+def mcp(context: click.Context, /, **where: str | None) -> None:
     """Serve MCP on standard input and output, for a client that starts this.
 
     It asks the daemon at MEMORYD_URL, else the one that runs on MEMORYD_HOME, else it starts one.
