@@ -49,6 +49,14 @@ for the tenant `default`; otherwise send `Authorization: Bearer mdk_…`.
 """
 
 
+# In the order of the API document.
+PARTS = (
+    *(api, artifacts, search, acb, handoffs, decisions, tasks, views),
+    *(memory, prompt, references, reference_files, intent, tools, commands, care),
+    *(users, agents, whiteboards, summaries, erasures, audit, mcp),
+)
+
+
 @dataclass(frozen=True)
 class Health:
     status: Literal["ok"]
@@ -103,29 +111,8 @@ def document() -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
-    app.include_router(api.router)
-    app.include_router(artifacts.router)
-    app.include_router(search.router)
-    app.include_router(acb.router)
-    app.include_router(handoffs.router)
-    app.include_router(decisions.router)
-    app.include_router(tasks.router)
-    app.include_router(views.router)
-    app.include_router(memory.router)
-    app.include_router(prompt.router)
-    app.include_router(references.router)
-    app.include_router(reference_files.router)
-    app.include_router(intent.router)
-    app.include_router(tools.router)
-    app.include_router(commands.router)
-    app.include_router(care.router)
-    app.include_router(users.router)
-    app.include_router(agents.router)
-    app.include_router(whiteboards.router)
-    app.include_router(summaries.router)
-    app.include_router(erasures.router)
-    app.include_router(audit.router)
-    app.include_router(mcp.router)
+    for part in PARTS:
+        app.include_router(part.router)
     app.add_api_route("/healthz", healthz, tags=["probes"])
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)

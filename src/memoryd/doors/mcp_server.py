@@ -7,6 +7,7 @@ Importing this takes the SDK's half second: nothing imports it before it is need
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -72,50 +73,44 @@ class Way:
 
 def make(way: Way) -> Server[Any]:
     """A server for one connection, or for one request over HTTP."""
-
-    async def list_tools(_: Context, __: Any) -> types.ListToolsResult:
-        found = await way.ask("GET", f"{_V1}/tools", params={"format": "mcp", "limit": 100})
-        tools = [types.Tool.model_validate(one) for one in found.json()["tools"]]
-        return types.ListToolsResult(tools=tools)
-
-    async def call_tool(_: Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _call(way, asked)
-
-    async def list_resources(_: Context, __: Any) -> types.ListResourcesResult:
-        found = (await way.ask("GET", f"{_V1}/views", params=way.eyes)).json()
-        return types.ListResourcesResult(resources=[_view(one) for one in found["views"]])
-
-    async def list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
-
-    async def read(_: Context, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await _read(way, str(asked.uri))
-
-    async def list_prompts(_: Context, __: Any) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[PROMPT])
-
-    async def get_prompt(_: Context, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await _prompt(way, asked)
-
     server: Server[Any] = Server(
         "memoryd",
         version=__version__,
         title="memoryd",
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_list_tools=partial(_list_tools, way),
+        on_call_tool=partial(_call, way),
+        on_list_resources=partial(_list_resources, way),
+        on_list_resource_templates=_list_templates,
+        on_read_resource=partial(_read, way),
+        on_list_prompts=_list_prompts,
+        on_get_prompt=partial(_prompt, way),
     )
     # The SDK's own is there to trace every message; memoryd sends nothing, ever.
     server.middleware.clear()
     return server
 
 
-async def _call(way: Way, asked: types.CallToolRequestParams) -> types.CallToolResult:
+async def _list_tools(way: Way, _: Context, __: Any) -> types.ListToolsResult:
+    found = await way.ask("GET", f"{_V1}/tools", params={"format": "mcp", "limit": 100})
+    tools = [types.Tool.model_validate(one) for one in found.json()["tools"]]
+    return types.ListToolsResult(tools=tools)
+
+
+async def _list_resources(way: Way, _: Context, __: Any) -> types.ListResourcesResult:
+    found = (await way.ask("GET", f"{_V1}/views", params=way.eyes)).json()
+    return types.ListResourcesResult(resources=[_view(one) for one in found["views"]])
+
+
+async def _list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
+    return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+
+async def _list_prompts(_: Context, __: Any) -> types.ListPromptsResult:
+    return types.ListPromptsResult(prompts=[PROMPT])
+
+
+async def _call(way: Way, _: Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
     """A refusal is the tool's error, for the model to read; an unknown tool the protocol's."""
     body = {
         **way.where,
@@ -162,7 +157,10 @@ def _view(one: Mapping[str, Any]) -> types.Resource:
     )
 
 
-async def _read(way: Way, uri: str) -> types.ReadResourceResult:
+async def _read(
+    way: Way, _: Context, asked: types.ReadResourceRequestParams
+) -> types.ReadResourceResult:
+    uri = str(asked.uri)
     if uri.startswith(VIEWS):
         path, kind = f"{_V1}/views/{_named(uri, VIEWS)}", "text/markdown"
     elif uri.startswith(BUNDLE):
@@ -181,7 +179,9 @@ def _named(uri: str, prefix: str) -> str:
     return quote(unquote(uri.removeprefix(prefix)), safe="") or "-"
 
 
-async def _prompt(way: Way, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
+async def _prompt(
+    way: Way, _: Context, asked: types.GetPromptRequestParams
+) -> types.GetPromptResult:
     about = (asked.arguments or {}).get("about", "").strip()
     if asked.name != RECALL:
         raise MCPError(types.INVALID_PARAMS, f"there is no prompt {asked.name[:80]!r}: {RECALL}")
