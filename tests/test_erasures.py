@@ -160,6 +160,8 @@ async def test_a_dry_run_answers_what_would_go(admin: httpx.AsyncClient) -> None
     tried = await erase(admin, 200, user_id="ada", dry_run=True)
     left = await texts(admin, user_id="ada")
     done = await erase(admin, user_id="ada")
+    for answer in (tried, done):
+        del answer["rows"]["audit"]  # these very requests are noted there, a second later
 
     assert (tried["erasure_id"], tried["rows"]) == (None, done["rows"])
     assert left == ["We ship on Friday."]
