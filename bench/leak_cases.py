@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import leak_kept  # noqa: F401  # adds its cases
 import leak_mcp  # noqa: F401  # adds its cases
 import leak_memories  # noqa: F401  # adds its cases
 import leak_prompt  # noqa: F401  # adds its cases

@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from leak_kept import any_memory
 from leak_memories import again, chosen
 from leak_world import SESSIONS, Asker, Eyes, Request, World
 from leak_writes import CASES, case, fresh, full, question, said, target
@@ -25,6 +26,7 @@ def prompted(world: World, draw: random.Random, asker: Asker) -> tuple[dict[str,
     given: dict[str, Any] = {"query": asked["query_text"]} if asked else {}
     given |= {"session_id": draw.choice(SESSIONS)} if draw.random() < 0.7 else {}
     given |= {"facts": draw.choice(("by_category", "by_date"))}
+    given |= {"team_id": "red"} if draw.random() < 0.5 else {}
     return {**asker.given, **given}, own_eyes(asker, asker.agent or asker.key.agent or "default")
 
 
@@ -71,17 +73,19 @@ def call_tool(world: World, draw: random.Random, asker: Asker) -> Request:
 
 @case("POST", "/api/v1/commands/memory")
 def chat(world: World, draw: random.Random, asker: Asker) -> Request:
-    row = chosen(world, draw, asker, "memory_id")
-    memory_id = row.at["memory_id"] if row else NOBODYS
+    row, memory_id = any_memory(world, draw, asker)
     words = question(world, draw).get("query_text", "cabbages")
     text = draw.choice(
         (
             *("/memory", f"/memory search {words}", f"/memory show {memory_id}"),
             *(f"/memory delete {memory_id}", f"/memory undo {memory_id}"),
-            f"/memory edit {memory_id} {again(row, draw)}",
+            *(f"/memory edit {memory_id} {again(row, draw)}", f"/memory undo {memory_id} 1"),
+            *(f"/memory list {name}" for name in ("core", "deleted", "whiteboard red")),
         )
     )
-    return Request("POST", "/api/v1/commands/memory", json={**asker.given, "text": text})
+    body = {**asker.given, "text": text}
+    eyes = own_eyes(asker, asker.agent or asker.key.agent or "default")
+    return Request("POST", "/api/v1/commands/memory", json=body, eyes=eyes)
 
 
 for _name in ("audit", "importance", "proposals"):

@@ -34,6 +34,14 @@ def store(world: World, draw: random.Random, asker: Asker) -> Request:
     return Request("POST", REFERENCES, json=body, writes=row, eyes=full(asker))
 
 
+@case("POST", f"{REFERENCES}/swap")
+def swap(world: World, draw: random.Random, asker: Asker) -> Request:
+    """Long enough to be stored; what it wrote is not told at the top, so it is not kept in mind."""
+    row, body = storing(draw, asker)
+    body |= {"text": f"{said(row, draw)}\n" * 20, "threshold": 50}
+    return Request("POST", f"{REFERENCES}/swap", json=body, eyes=full(asker))
+
+
 @case("POST", f"{REFERENCES}/upload")
 def upload(world: World, draw: random.Random, asker: Asker) -> Request:
     row, given = storing(draw, asker)

@@ -9,6 +9,7 @@ import conftest
 from conftest import MakeKey
 from memories import FACTS, add, ask, listed
 from memoryd.memories import command
+from wire import vectors
 
 COMMAND = "/api/v1/commands/memory"
 BOSS = "Alec is the user's boss"
@@ -85,11 +86,19 @@ async def test_an_edit_is_undone_and_done_again(client: httpx.AsyncClient) -> No
 async def test_a_search_finds_what_is_remembered(client: httpx.AsyncClient) -> None:
     memory_id = await boss(client)
     await add(client, content="The user drinks green tea", subject="tea")
+    await vectors(client)
     found = await typed(client, "/memory search who is the boss?")
-    nothing = await typed(client, "/memory search parrots", user_id="bob")
+    meant = await typed(client, "/memory search which beverage?")
+    nothing = await typed(client, "/memory search parrots")
+    empty = await typed(client, "/memory search parrots", user_id="bob")
 
     assert found.split("\n")[:2] == ["📝 Found for “who is the boss?”:", f"• [{memory_id}] {BOSS}"]
-    assert nothing == "I remember nothing about “parrots”. /memory list shows all."
+    assert len(found.split("\n")) == 2
+    assert meant.endswith("The user drinks green tea")
+    assert nothing == empty
+    assert nothing == (
+        "I found nothing about “parrots”. Try other words, or /memory list to see all."
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,8 +111,8 @@ async def test_a_search_finds_what_is_remembered(client: httpx.AsyncClient) -> N
         ("/memory delete", "Say which memory: /memory delete <id>.\n\n/memory or /memory list"),
         ("/memory delete all", "“all” is no id: an id has 8 letters and digits.\n\n/memory or"),
         ("/memory edit zzzzzzzz", "Say the new text: /memory edit zzzzzzzz <new text>."),
-        ("/memory edit zzzzzzzz abc", "That has 3 characters: a memory has 5 to 500."),
-        ("/memory edit zzzzzzzz " + "x" * 501, "That has 501 characters: a memory has 5 to 500."),
+        ("/memory list everything", "I have no list “everything”.\n\n/memory or /memory list"),
+        ("/memory list places", "📝 Your places: there is nothing."),
         ("/memory undo zzzzzzzz soon", "“soon” is no version: say its number."),
         ("/memory search", "Say what to search for."),
         ("/memory explode", "I don't know “explode”.\n\n/memory or /memory list: what I remember"),
@@ -114,6 +123,18 @@ async def test_what_is_unknown_gets_a_helpful_answer(
     client: httpx.AsyncClient, asked: str, reply: str
 ) -> None:
     assert (await typed(client, asked)).startswith(reply)
+
+
+@pytest.mark.parametrize("text", ["abc", "x" * 501])
+async def test_an_edit_that_is_too_short_or_too_long_is_told(
+    client: httpx.AsyncClient, text: str
+) -> None:
+    memory_id = await boss(client)
+    reply = await typed(client, f"/memory edit {memory_id} {text}")
+
+    size = f"it has {len(text)} characters: a memory of type fact has 5 to 500"
+    assert reply == f"I can't remember that: {size}"
+    assert await listed(client) == [BOSS]
 
 
 async def test_there_may_be_nothing_to_undo_or_no_such_version(client: httpx.AsyncClient) -> None:

@@ -9,8 +9,10 @@ import pytest
 import intent as labelled
 import wire
 from memories import ask
+from memoryd.daemon import Daemon
 from memoryd.references import intent_model
 from memoryd.references.intent import Context, needs_memory
+from test_wording import Model, answering, said, served_with
 
 INTENT = "/api/v1/intent"
 NPM = "[MemoryRef: npm-1 - npm install, exit 1, 2 error lines: npm ERR! code E - 9120 tokens]"
@@ -127,6 +129,24 @@ async def test_a_models_word_counts_within_the_rules(
     found = await intent_model.decide("Connect to the DB", context, model)
 
     assert (found.action, found.keys) == (action, keys)
+
+
+async def test_a_configured_model_is_asked_only_when_it_is_asked_for(daemon: Daemon) -> None:
+    model = Model(said('{"action": "search", "query": "main database"}'))
+    asked = {"instruction": "Connect to the DB"}
+    async with (
+        answering(model) as url,
+        served_with(daemon, chat_url=url, chat_model="small") as client,
+    ):
+        rules = await ask(client, "POST", INTENT, json=asked)
+        found = await ask(client, "POST", INTENT, json={**asked, "model": True})
+        model.status = 500
+        failed = await ask(client, "POST", INTENT, json={**asked, "model": True})
+
+    assert rules["query"] == failed["query"] == "Connect DB database"
+    assert found["query"] == "main database"
+    assert "answered 500" in failed["reason"]
+    assert len(model.asked) == 2
 
 
 async def test_without_a_model_the_rules_decide() -> None:

@@ -145,7 +145,7 @@ async def test_two_versions_are_compared(client: httpx.AsyncClient) -> None:
 
     assert "-Sarah works on the Platform team\n+Sarah leads Design\n" in last.text
     assert same.text == ""
-    assert_refused(missing, 404, None)
+    assert_refused(missing, 404, "version", "1 to 2")
 
 
 @pytest.mark.parametrize(

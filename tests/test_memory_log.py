@@ -38,10 +38,16 @@ async def change_everything(client: httpx.AsyncClient) -> None:
     said = {"conversation_id": "c", "message_id": "m2"}
     await ask(client, "POST", f"{users('default')}/places/p1/mentions", 201, json=said)
     await ask(client, "POST", f"{users('default')}/facts/{made['id']}/deactivate")
-    await ask(client, "DELETE", f"{users('default')}/facts/{made['id']}/deactivate")
+    held = f"{users('default')}/facts/{made['id']}/deactivate"
+    await ask(client, "DELETE", held, params={"force": True})
     note = await ask(client, "POST", agents("coder"), 201, json={"content": "Tea at five"})
     await ask(client, "POST", f"{agents('coder')}/{note['id']}/promote")
-    await ask(client, "POST", "/api/v1/teams/red/memories", 201, json={"content": "Build is red"})
+    board = "/api/v1/teams/red/memories"
+    red = await ask(client, "POST", board, 201, json={"content": "Build is red"})
+    for one in (note["id"], red["id"]):
+        await ask(client, "DELETE", f"/api/v1/memories/{one}")
+        await ask(client, "POST", f"/api/v1/memories/{one}/undelete")
+        await ask(client, "POST", f"/api/v1/memories/{one}/restore", json={"version": 1})
 
 
 async def test_a_rebuild_brings_back_every_memory_version_mention_and_eviction(

@@ -237,3 +237,17 @@ async def test_anyone_may_ask_for_an_event_by_its_id(client: httpx.AsyncClient) 
     assert (await read(client, short["event_id"]))["content"] == "a\nb\n"
     raw = await client.get(f"{stored.REFERENCES}/{short['event_id']}/raw")
     assert raw.text == "a\nb\n"
+
+
+async def test_a_text_is_swapped_only_when_it_is_too_long(client: httpx.AsyncClient) -> None:
+    async def swap(text: str, **given: Any) -> dict[str, Any]:
+        return await ask(client, "POST", f"{REFERENCES}/swap", json={"text": text, **given})
+
+    short, long = await swap("all fine\n"), await swap(LOG, metadata=NPM, session_id="s1")
+    forced = await swap("all fine, and more than that\n", threshold=2)
+
+    assert short == {"text": "all fine\n", "swapped": False, "reference": None}
+    assert long["swapped"] and long["text"] == long["reference"]["placeholder"]
+    assert forced["swapped"]
+    assert (await read(client, long["reference"]["key"]))["content"] == LOG
+    assert len((await ask(client, "GET", REFERENCES))["references"]) == 2

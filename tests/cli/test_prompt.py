@@ -63,5 +63,5 @@ def test_a_person_audits_and_consolidates(cli_home: Path, served: Served) -> Non
     assert "\n    memoryd consolidate --user tidy\n" in report.stdout
     assert "  → User likes green teas.\n" in proposed.stdout
     assert f"take it back with: memoryd consolidate --undo {named}" in done.stdout
-    assert left == {"proposals": []}
+    assert left == {"proposals": [], "wording": None}
     assert back.stdout.startswith("changed ")

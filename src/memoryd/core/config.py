@@ -35,21 +35,22 @@ class Settings:
     )
     database_url: str = _setting("", "An outside PostgreSQL >= 15 instead of the embedded one.")
     master_key: str = _setting(
-        "",
-        "Seals what is `high`: 32 bytes in hex or base64; default: MEMORYD_HOME/master.key.",
-        shown=False,
+        "", "Seals what is `high`: 32 bytes, hex or base64; else in MEMORYD_HOME.", shown=False
     )
     host: str = _setting("127.0.0.1", "Address to listen on; any but loopback needs a key.")
     port: int = _setting(7377, "Port to listen on.")
     allowed_hosts: str = _setting("", "More names that a Host header may carry, by comma.")
     url: str = _setting("", "The daemon that commands talk to; default: work on MEMORYD_HOME.")
     key: str = _setting("", "The key that commands send to that daemon.", shown=False)
-    max_artifact_bytes: int = _setting(64 * 1024 * 1024, "Largest artifact, in bytes.")
+    max_artifact_bytes: int = _setting(100 * 1024 * 1024, "Largest artifact, in bytes.")
     max_bundle_tokens: int = _setting(65_000, "The largest budget a bundle may ask for.")
     prompt_memory_tokens: int = _setting(
-        10_000, "Tokens of a prompt for a user's facts, and as many for an agent's own memories."
+        10_000, "Tokens of facts in a prompt; own memories have as many, other blocks a quarter."
     )
     reference_tokens: int = _setting(500, "Tokens past which a text is swapped for a reference.")
+    chat_url: str = _setting("", "A model's API, up to `/v1`, for wording and intent; else none.")
+    chat_model: str = _setting("", "The name of that model.")
+    chat_key: str = _setting("", "The key that is sent to that API.", shown=False)
     audit_days: int = _setting(90, "Days for which it is kept who asked for what.")
     pool_size: int = _setting(10, "Connections to PostgreSQL.")
 

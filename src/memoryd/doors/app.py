@@ -25,6 +25,7 @@ from memoryd.doors import (
     http,
     intent,
     mcp,
+    memories,
     memory,
     prompt,
     reference_files,
@@ -52,7 +53,7 @@ for the tenant `default`; otherwise send `Authorization: Bearer mdk_…`.
 # In the order of the API document.
 PARTS = (
     *(api, artifacts, search, acb, handoffs, decisions, tasks, views),
-    *(memory, prompt, references, reference_files, intent, tools, commands, care),
+    *(memory, memories, prompt, references, reference_files, intent, tools, commands, care),
     *(users, agents, whiteboards, summaries, erasures, audit, mcp),
 )
 

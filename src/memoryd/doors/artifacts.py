@@ -23,10 +23,10 @@ from memoryd.core.model import (
     Sensitivity,
 )
 from memoryd.daemon import Daemon
-from memoryd.doors import http
+from memoryd.doors import http, strict
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
-router = APIRouter(prefix="/api/v1", tags=["artifacts"])
+router = APIRouter(prefix="/api/v1", tags=["artifacts"], route_class=strict.StrictRoute)
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
 UPLOAD_SECONDS = 120

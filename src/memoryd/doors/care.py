@@ -5,15 +5,15 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from memoryd.core.model import Actor
 from memoryd.daemon import now
 from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, WriterOf, problems
-from memoryd.doors.remembered import AskingOf, own_eyes
+from memoryd.doors.remembered import AgentText, AskingOf, own_eyes
 from memoryd.doors.search import Instant
-from memoryd.memories import consolidate
+from memoryd.memories import consolidate, refuse, wording
 from memoryd.memories.consolidate import Care, Weighed
 from memoryd.memories.findings import Finding
 from memoryd.memories.proposals import Proposal
@@ -55,6 +55,18 @@ class Importance:
 @dataclass(frozen=True)
 class Proposals:
     proposals: tuple[Proposal, ...]
+    wording: Annotated[
+        str | None, Field(description="Asked for: who worded them, or why the model did not.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyAsked:
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    text: Annotated[
+        AgentText | None, Field(description="What is to be remembered, if worded otherwise.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -92,19 +104,38 @@ async def weigh_memories(care: CareOf, at: NowQuery = None) -> Importance:
 
 
 @router.get("/proposals", responses=problems())
-async def list_proposals(care: CareOf, at: NowQuery = None) -> Proposals:
+async def list_proposals(
+    care: CareOf,
+    at: NowQuery = None,
+    reword: Annotated[
+        bool, Query(alias="wording", description="Let the configured model word them.")
+    ] = False,
+) -> Proposals:
     """What could be tidied up: near-duplicate facts merged, recurring journal entries promoted to
     core, faded facts retired. Each cites its sources; nothing is done until it is applied.
+
+    With `wording`, the model of `MEMORYD_CHAT_URL` is sent the sources and words the outcome;
+    where it fails, the wording without a model stays. To take its words, apply with that `text`.
     """
-    return Proposals(tuple(await consolidate.propose(care, _moment(at))))
+    found = await consolidate.propose(care, _moment(at))
+    if not reword:
+        return Proposals(tuple(found))
+    worded = await wording.word(care.daemon.settings, found)
+    return Proposals(worded.proposals, worded.note)
 
 
-@router.post("/proposals/{proposal_id}/apply", responses=problems(404, 409))
+@router.post("/proposals/{proposal_id}/apply", responses=problems(400, 404, 409, 413, 415))
 async def apply_proposal(
-    proposal_id: ProposalId, care: CareOf, _: WriterOf, at: NowQuery = None
+    proposal_id: ProposalId,
+    care: CareOf,
+    _: WriterOf,
+    asked: ApplyAsked | None = None,
+    at: NowQuery = None,
 ) -> Applied:
-    """Do what is proposed, all of it or nothing."""
-    done = await consolidate.apply(care, proposal_id, _moment(at))
+    """Do what is proposed, all of it or nothing; with a body, in the words of its `text`."""
+    text = asked.text if asked else None
+    refuse.secrets(text=text)
+    done = await consolidate.apply(care, proposal_id, _moment(at), text)
     back = f"memoryd consolidate --undo {proposal_id}"
     return Applied(done.proposal_id, done.memory_ids, back)
 

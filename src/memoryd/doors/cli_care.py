@@ -33,11 +33,18 @@ def audit(as_json: bool, **given: str | None) -> None:
 @main.command()
 @click.option("--apply", "applied", metavar="ID", help="Do what this proposal says.")
 @click.option("--undo", "undone", metavar="ID", help="Take back what applying it did.")
+@click.option("--text", help="With --apply: what is to be remembered, if worded otherwise.")
+@click.option("--wording", is_flag=True, help="Let the model of MEMORYD_CHAT_URL word them.")
 @user_option
 @agent_option
 @json_option
 def consolidate(
-    applied: str | None, undone: str | None, as_json: bool, **given: str | None
+    applied: str | None,
+    undone: str | None,
+    text: str | None,
+    wording: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Propose what could be tidied up: merge, promote to core, retire. Nothing is done unasked.
 
@@ -47,21 +54,25 @@ def consolidate(
     """
     if applied and undone:
         raise click.UsageError("--apply does not go with --undo")
+    if text is not None and not applied:
+        raise click.UsageError("--text goes with --apply")
     if chosen := applied or undone:
         path = f"proposals/{chosen}/{'apply' if applied else 'undo'}"
-        done = run(_ask(settings(), "POST", path, given))
+        body = None if text is None else {"text": text}
+        done = run(_ask(settings(), "POST", path, given, body))
         show(done, as_json, lambda: _done(done, given))
         return
-    found = run(_ask(settings(), "GET", "proposals", given))
-    show(found, as_json, lambda: _proposed(found["proposals"]) or "there is nothing to tidy up")
+    found = run(_ask(settings(), "GET", "proposals", {**given, "wording": wording or None}))
+    show(found, as_json, lambda: _proposed(found) or "there is nothing to tidy up")
 
 
 async def _ask(
-    chosen: Settings, method: str, path: str, given: dict[str, str | None]
+    chosen: Settings, method: str, path: str, given: dict[str, Any], body: Any = None
 ) -> dict[str, Any]:
     asked = {name: value for name, value in given.items() if value is not None}
+    more = {} if body is None else {"json": body}
     async with reach.client(chosen, say) as client:
-        return await reach.call(client, method, f"{PATH}/{path}", params=asked)
+        return await reach.call(client, method, f"{PATH}/{path}", params=asked, **more)
 
 
 def _report(findings: list[dict[str, Any]]) -> str:
@@ -71,13 +82,18 @@ def _report(findings: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _proposed(proposals: list[dict[str, Any]]) -> str:
+def _proposed(found: dict[str, Any]) -> str:
     lines = []
-    for one in proposals:
+    for one in found["proposals"]:
         lines.append(f"{one['id']}  {one['kind']}: {one['reason']}")
         lines += [printable(f"    [{each['memory_id']}] {each['text']}") for each in one["sources"]]
         lines += [printable(f"  → {one['text']}")] if one["text"] else []
-    return "\n".join([*lines, "apply one with: memoryd consolidate --apply ID"]) if lines else ""
+        if one["worded_by"]:
+            lines.append(printable(f"    --apply {one['id']} --text {shlex.quote(one['text'])}"))
+    if not lines:
+        return ""
+    lines += [printable(f"wording: {found['wording']}")] if found["wording"] else []
+    return "\n".join([*lines, "apply one with: memoryd consolidate --apply ID"])
 
 
 def _done(done: dict[str, Any], given: dict[str, str | None]) -> str:

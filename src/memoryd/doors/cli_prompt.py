@@ -16,6 +16,7 @@ PATH = "/api/v1/prompt"
 @click.option("--session", "session_id", help="The conversation that it is pinned for.")
 @click.option("--user", "user_id", help="Whose facts and places.")
 @click.option("--agent", "agent_id", help="Whose private memory.")
+@click.option("--team", "team_id", help="The agent's team, whose whiteboard is shown.")
 @click.option("--channel", type=click.Choice(["private", "public", "team", "agent"]))
 @click.option("--system", help="Static instructions to begin with.")
 @click.option(

@@ -10,7 +10,7 @@ from memoryd.core import errors
 from memoryd.core.model import Actor, Channel, Name
 from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
-from memoryd.memories import chat, command
+from memoryd.memories import change, chat, command
 from memoryd.memories.write import Origin
 
 router = APIRouter(prefix="/api/v1/commands", tags=["memories"], route_class=http.JsonRoute)
@@ -32,7 +32,9 @@ class CommandAsked:
     tenant_id: Annotated[Name | None, Field(description="Must be the key's own.")] = None
     channel: Annotated[Channel | None, Field(description="Where it was typed.")] = None
     user_id: Annotated[Name | None, Field(description="Who typed it, and whose memories.")] = None
-    agent_id: Annotated[Name | None, Field(description="Which agent's chat.")] = None
+    agent_id: Annotated[Name | None, Field(description="Which agent's chat, and own memories.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
@@ -61,5 +63,7 @@ async def run_memory_command(
         conversation_id=asked.session_id,
         message_id=asked.message_id,
     )
-    typed = chat.Chat(daemon=daemon, caller=caller, reader=reader, origin=origin)
+    typed = change.Hand(
+        daemon=daemon, caller=caller, reader=reader, origin=origin, agent_id=reader.agent_id
+    )
     return CommandAnswered(await chat.reply(typed, given), given.op, given.memory_id or None)

@@ -25,7 +25,7 @@ from memoryd.core.config import Settings
 from memoryd.core.model import MAX_BATCH, MAX_JSON_BYTES, MAX_NAMES
 from memoryd.custody import audit
 from memoryd.daemon import entropy, now
-from memoryd.doors import access, logs
+from memoryd.doors import access, logs, strict
 
 log = logging.getLogger("memoryd.http")
 
@@ -48,7 +48,7 @@ class JsonRequest(Request):
         return self._json
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(strict.StrictRoute):
     """Parses the body itself: the framework's own reading hides what was wrong with it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -56,7 +56,7 @@ class JsonRoute(APIRoute):
 
         async def with_json(request: Request) -> Response:
             request = JsonRequest(request.scope, request.receive)
-            if self.body_field is not None:
+            if self.takes_body(request):
                 await access.authenticate(request)  # a stranger's 8 MB are not parsed
                 check_media_type(request)
                 check_width(await request.json())

@@ -7,8 +7,8 @@ from fastapi import APIRouter
 from pydantic import ConfigDict, Field, StringConstraints
 
 from memoryd.doors import http
-from memoryd.doors.access import CallerOf, problems
-from memoryd.references import intent
+from memoryd.doors.access import CallerOf, DaemonOf, problems
+from memoryd.references import intent, intent_model
 from memoryd.references.intent import Action, Context
 
 router = APIRouter(prefix="/api/v1", tags=["references"], route_class=http.JsonRoute)
@@ -43,6 +43,9 @@ class IntentAsked:
     budget: Annotated[
         int, Field(ge=0, le=1_000_000, strict=True, description="Tokens for what is expanded.")
     ] = intent.BUDGET
+    model: Annotated[
+        bool, Field(strict=True, description="Ask the model of MEMORYD_CHAT_URL, if there is one.")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +68,15 @@ class IntentShown:
 
 
 @router.post("/intent", responses=problems(400, 413, 415))
-async def decide_intent(asked: IntentAsked, _: CallerOf) -> IntentShown:
+async def decide_intent(asked: IntentAsked, daemon: DaemonOf, _: CallerOf) -> IntentShown:
     """Whether an instruction needs memory: `skip`, `search` for something, or `expand` what
-    placeholders stand for. By rules; nothing is read or stored.
+    placeholders stand for. By rules, or with `model` by a model; nothing is read or stored.
     """
     context = Context(messages=asked.context, issued=asked.issued, budget=asked.budget)
-    found = intent.needs_memory(asked.instruction, context)
+    if asked.model:
+        found = await intent_model.judged(daemon.settings, asked.instruction, context)
+    else:
+        found = intent.needs_memory(asked.instruction, context)
     return IntentShown(
         action=found.action,
         reason=found.reason,

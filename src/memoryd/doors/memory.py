@@ -2,32 +2,35 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
-from memoryd.core import db, errors
-from memoryd.doors import differences, http
+from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, WriterOf, problems
-from memoryd.doors.ledger import moment
+from memoryd.doors.history import DIFF, NewQuery, OldQuery, difference, moment_for
 from memoryd.doors.remembered import (
     AskingOf,
     FactText,
+    ForceQuery,
     ListingOf,
     MemoryId,
     MemoryResponse,
     Subject,
     Writing,
+    hand,
+    listed,
     response,
     shown,
 )
 from memoryd.doors.search import AsOfQuery
-from memoryd.memories import facts
-from memoryd.memories.model import Category, Fact, Op, Version
+from memoryd.memories import change, facts
+from memoryd.memories.model import Category, Fact, Op, Type, Version
 
 router = APIRouter(prefix="/api/memory", tags=["memories"], route_class=http.JsonRoute)
 
+FACT: tuple[Type, ...] = ("fact",)
 _STRICT = ConfigDict(extra="forbid")
 _CHANGES = problems(400, 404, 409, 413, 415)
 
@@ -52,17 +55,13 @@ class UpdateMemoryRequest(Writing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeRequest(Writing):
-    """Of deleting and bringing back; all of it may be left out."""
-
-    __pydantic_config__ = _STRICT
-
-
-@dataclass(frozen=True, kw_only=True)
 class RestoreRequest(Writing):
     __pydantic_config__ = _STRICT
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1, strict=True, description="Its number.")]
+    force: Annotated[
+        bool, Field(strict=True, description="Although a fact with this subject exists.")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +111,8 @@ async def list_memories(
     listing: ListingOf,
 ) -> MemoryListResponse:
     """The facts that hold about a user, by category and then by creation."""
-    reader, limit = asking.reader(caller), listing.limit
-    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
-        at, start = await listing.begin(conn, reader)
-        if listing.q is None:
-            found, total = await facts.page(
-                conn, reader, listing.wanted(), as_of=at, offset=start, limit=limit
-            )
-    if listing.q is not None:
-        every = await facts.search(daemon, reader, listing.wanted(), listing.q, as_of=at)
-        found, total = every[start : start + limit], len(every)
-    more = f"{at}.{start + limit}" if start + limit < total else None
+    reader = asking.reader(caller)
+    found, total, more = await listed(daemon, reader, Fact, FACT, listing)
     return MemoryListResponse(memories=tuple(map(response, found)), total=total, next=more)
 
 
@@ -152,11 +142,10 @@ async def get_memory(
     as_of: AsOfQuery = None,
 ) -> MemoryFound:
     """One fact with its versions, also when it was deleted."""
-    reader = asking.reader(caller)
-    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
-        at = await moment(conn, reader, as_of)
-        fact = await facts.one(conn, reader, memory_id, as_of=at)
-        had = await facts.versions(conn, reader, memory_id, as_of=at)
+    who = hand(daemon, caller, asking, types=FACT)
+    at = await moment_for(who, as_of)
+    fact = await change.one(who, memory_id, as_of=at)
+    had = await change.versions(who, memory_id, as_of=at)
     own = ("user_id", "is_active", "deleted", "evicted")
     sources = ("source_conversation_id", "source_message_id")
     more = {name: getattr(fact, name) for name in (*own, *sources)}
@@ -172,8 +161,8 @@ async def update_memory(
     asking: AskingOf,
 ) -> MemoryChanged:
     """A new version under the same id; the answer has the old text beside the new."""
-    origin, reader = asked.origin(caller, asking), asked.asking(asking).reader(caller)
-    return _changed(await facts.update(daemon, caller, reader, origin, memory_id, asked.content))
+    who = hand(daemon, caller, asking, asked, FACT)
+    return _changed(await change.edit(who, memory_id, asked.content))
 
 
 @router.delete("/{memory_id}", responses=problems(404))
@@ -183,8 +172,8 @@ async def delete_memory(
     """Forget a fact: it leaves lists, prompts, search and bundles. Its versions are kept, and
     `undelete` brings it back.
     """
-    origin, reader = ChangeRequest().origin(caller, asking), asking.reader(caller)
-    return response(await facts.delete(daemon, caller, reader, origin, memory_id))
+    done = await change.delete(hand(daemon, caller, asking, types=FACT), memory_id)
+    return response(done.after)
 
 
 @router.get("/{memory_id}/versions", responses=problems(404))
@@ -196,38 +185,22 @@ async def list_memory_versions(
     as_of: AsOfQuery = None,
 ) -> MemoryVersions:
     """Every text that the fact has had."""
-    had = await _versions(daemon, caller, asking, memory_id, as_of)
+    who = hand(daemon, caller, asking, types=FACT)
+    had = await change.versions(who, memory_id, as_of=await moment_for(who, as_of))
     return MemoryVersions(versions=tuple(map(_version, had)))
 
 
-@router.get(
-    "/{memory_id}/diff",
-    response_class=Response,
-    responses={
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "A diff"},
-        **problems(404),
-    },
-)
+@router.get("/{memory_id}/diff", response_class=Response, responses=DIFF)
 async def diff_memory(
     memory_id: MemoryId,
     daemon: DaemonOf,
     caller: CallerOf,
     asking: AskingOf,
-    old: Annotated[
-        int | None, Query(alias="from", ge=1, description="By default, the one before `to`.")
-    ] = None,
-    new: Annotated[int | None, Query(alias="to", ge=1, description="By default, the last.")] = None,
+    old: OldQuery = None,
+    new: NewQuery = None,
 ) -> Response:
     """What changed between two versions, as a unified diff; empty when they are equal."""
-    had = {one.version: one for one in await _versions(daemon, caller, asking, memory_id, None)}
-    after = new or max(had)
-    before = old or max(after - 1, 1)
-    for number in (before, after):
-        if number not in had:
-            raise errors.NotFound(f"memory {memory_id!r} has no version {number}")
-    texts = (f"{had[before].text}\n", f"{had[after].text}\n")
-    text = differences.unified(*texts, *(f"{memory_id} version {one}" for one in (before, after)))
-    return Response(text, media_type="text/plain", headers={"x-content-type-options": "nosniff"})
+    return await difference(hand(daemon, caller, asking, types=FACT), memory_id, old, new)
 
 
 @router.post("/{memory_id}/restore", responses=_CHANGES)
@@ -239,32 +212,30 @@ async def restore_memory(
     asking: AskingOf,
 ) -> MemoryChanged:
     """Take up the text of an earlier version again, as a new version; a deleted fact comes back."""
-    origin, reader = asked.origin(caller, asking), asked.asking(asking).reader(caller)
-    return _changed(await facts.restore(daemon, caller, reader, origin, memory_id, asked.version))
+    who = hand(daemon, caller, asking, asked, FACT)
+    return _changed(await change.restore(who, memory_id, asked.version, force=asked.force))
 
 
-@router.post("/{memory_id}/undelete", responses=problems(404))
+@router.post("/{memory_id}/undelete", responses=problems(404, 409))
 async def undelete_memory(
-    memory_id: MemoryId, daemon: DaemonOf, caller: WriterOf, asking: AskingOf
+    memory_id: MemoryId,
+    daemon: DaemonOf,
+    caller: WriterOf,
+    asking: AskingOf,
+    force: ForceQuery = False,
 ) -> MemoryResponse:
-    """Bring back a fact that was deleted, or pushed out of the user's document."""
-    origin, reader = ChangeRequest().origin(caller, asking), asking.reader(caller)
-    return response(await facts.undelete(daemon, caller, reader, origin, memory_id))
-
-
-async def _versions(
-    daemon: DaemonOf, caller: CallerOf, asking: AskingOf, memory_id: str, as_of: Any
-) -> list[Version]:
-    reader = asking.reader(caller)
-    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
-        at = await moment(conn, reader, as_of)
-        return await facts.versions(conn, reader, memory_id, as_of=at)
+    """Bring back a fact that was deleted, or pushed out of the user's document. Where another fact
+    has its subject by now, nothing is changed: the 409 names it, and `force` keeps both.
+    """
+    who = hand(daemon, caller, asking, types=FACT)
+    return response((await change.undelete(who, memory_id, force=force)).after)
 
 
 def _version(one: Version) -> MemoryVersion:
-    values = dict(vars(one))
-    return MemoryVersion(content=values.pop("text"), made_by=values.pop("op"), **values)
+    names = ("version", "created_at", "event_id", "source_conversation_id", "source_message_id")
+    values = {name: getattr(one, name) for name in names}
+    return MemoryVersion(content=one.text, made_by=one.op, **values)
 
 
-def _changed(done: tuple[Fact, str]) -> MemoryChanged:
-    return MemoryChanged(**shown(done[0]), previous_content=done[1])
+def _changed(done: change.Changed) -> MemoryChanged:
+    return MemoryChanged(**shown(done.after), previous_content=done.before.text)

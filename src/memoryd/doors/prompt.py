@@ -42,6 +42,9 @@ class PromptAsked:
     channel: Annotated[Channel | None, Query(description="Where the answer will be shown.")] = None
     user_id: Annotated[Name | None, Query(description="Whose facts and places.")] = None
     agent_id: Annotated[Name | None, Query(description="Whose private memory.")] = None
+    team_id: Annotated[
+        Name | None, Query(description="The agent's team, whose whiteboard is shown.")
+    ] = None
     system: Annotated[
         System | None,
         Query(description="Static instructions to begin with; else the view `identity.<agent>`."),
@@ -89,8 +92,8 @@ class BlockShown:
     name: Annotated[
         str,
         Field(
-            description="`system instructions references memory private_memory stored_memories "
-            "places more group datetime`."
+            description="`system instructions references memory private_memory whiteboard "
+            "stored_memories places more group datetime`."
         ),
     ]
     tokens: int
@@ -104,7 +107,8 @@ class PromptShown:
     blocks: tuple[BlockShown, ...]
     memory_ids: Annotated[tuple[str, ...], Field(description="The memories that it shows.")]
     more: Annotated[
-        dict[str, int], Field(description="`facts` and `private` memories that had no room.")
+        dict[str, int],
+        Field(description="`facts`, `places`, `private`, `board`: how many had no room."),
     ]
     session_id: str | None
     pinned: Annotated[bool, Field(description="False without a session.")]
@@ -140,7 +144,9 @@ async def post_prompt(asked: PromptAsked, daemon: DaemonOf, caller: CallerOf) ->
 async def _answer(daemon: Daemon, caller: Caller, asked: PromptAsked) -> PromptShown:
     reader = reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
     moment = asked.now or now()
-    wish = prompt.Asked(session_id=asked.session_id, now=moment, query=asked.query)
+    wish = prompt.Asked(
+        session_id=asked.session_id, now=moment, query=asked.query, team_id=asked.team_id
+    )
     built = await prompt.build(daemon, reader, wish)
     frame = Frame(
         now=moment,

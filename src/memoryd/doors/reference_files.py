@@ -8,13 +8,14 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from memoryd.core import db
 from memoryd.core import read as log
 from memoryd.core.model import Actor, ActorType, Channel, Draft, Moment, Name
-from memoryd.doors import artifacts
+from memoryd.doors import artifacts, strict
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems, reader_for
-from memoryd.doors.references import Kept, KeyAsked, ReferenceStored, stored
+from memoryd.doors.reference_shapes import Kept, ReferenceStored, stored
+from memoryd.doors.references import KeyAsked
 from memoryd.references import draft, read, write
 from memoryd.references.model import DEFAULT_TYPE, Key, Type
 
-router = APIRouter(prefix="/api/v1/references", tags=["references"])
+router = APIRouter(prefix="/api/v1/references", tags=["references"], route_class=strict.StrictRoute)
 
 
 @dataclass(frozen=True, kw_only=True)

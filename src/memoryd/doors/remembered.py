@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, Field
@@ -12,15 +12,17 @@ from starlette.convertors import StringConvertor, register_url_convertor
 
 from memoryd.core import db, errors
 from memoryd.core.model import Actor, Caller, Channel, Moment, Name, Reader
+from memoryd.daemon import Daemon, now
 from memoryd.doors.access import reader_for
 from memoryd.doors.ledger import moment
 from memoryd.doors.search import AsOfQuery, Question
-from memoryd.memories import model
-from memoryd.memories.model import Category
+from memoryd.memories import change, find, model, read
+from memoryd.memories.model import Category, Type
 from memoryd.memories.read import Wanted
 from memoryd.memories.write import Origin
 
-MOST = 1_000  # facts of a page
+MOST = 1_000  # memories of a page
+T = TypeVar("T", bound=model.Memory)
 
 
 class IdConvertor(StringConvertor):
@@ -151,6 +153,31 @@ class Writing:
 
 
 AskingOf = Annotated[Asking, Depends()]
+ForceQuery = Annotated[
+    bool, Query(description="Although another fact that holds has the same subject.")
+]
+
+
+def hand(
+    daemon: Daemon,
+    caller: Caller,
+    asking: Asking,
+    writing: Writing | None = None,
+    types: tuple[Type, ...] = change.ANY,
+) -> change.Hand:
+    """Who reads or changes a memory by its id. With an agent named, or pinned by the key, its own
+    memories alone are reached, and not those of other agents.
+    """
+    said = writing or Writing()
+    asked = said.asking(asking)
+    return change.Hand(
+        daemon=daemon,
+        caller=caller,
+        reader=asked.reader(caller),
+        origin=said.origin(caller, asking),
+        agent_id=asked.agent_id or caller.agent_id,
+        types=types,
+    )
 
 
 def own_eyes(caller: Caller, asking: Asking) -> None:
@@ -165,7 +192,7 @@ def own_eyes(caller: Caller, asking: Asking) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """Which facts, and which page of them."""
+    """Which memories, and which page of them."""
 
     category: Category | None = None
     subject: Annotated[Subject | None, Query(description="In any case and spacing.")] = None
@@ -203,6 +230,25 @@ class Listing:
 ListingOf = Annotated[Listing, Depends()]
 
 
+async def listed(
+    daemon: Daemon, owner: Reader, kind: type[T], types: tuple[Type, ...], listing: Listing
+) -> tuple[list[T], int, str | None]:
+    """A page of the owner's memories, how many there are in all, and the cursor of the next."""
+    limit, wanted = listing.limit, listing.wanted()
+    async with db.tenant(daemon.pool, owner.tenant_id) as conn:
+        at, start = await listing.begin(conn, owner)
+        if listing.q is None:
+            found, total = await read.page(
+                conn, owner, kind, types, wanted, as_of=at, offset=start, limit=limit
+            )
+    if listing.q is not None:
+        asked = find.Asked(text=listing.q, now=now(), as_of=at)
+        every = await find.search(daemon, owner, kind, types, asked, wanted)
+        found, total = every[start : start + limit], len(every)
+    more = f"{at}.{start + limit}" if start + limit < total else None
+    return found, total, more
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryResponse:
     """A fact as it stands."""
@@ -216,11 +262,11 @@ class MemoryResponse:
     updated_at: Annotated[datetime | None, Field(description="When this version was written.")]
 
 
-def response(fact: model.Fact) -> MemoryResponse:
+def response(fact: model.Memory) -> MemoryResponse:
     return MemoryResponse(**shown(fact))
 
 
-def shown(fact: model.Fact) -> dict[str, Any]:
+def shown(fact: model.Memory) -> dict[str, Any]:
     """A fact under the names of seed 000."""
     return {
         "id": fact.memory_id,

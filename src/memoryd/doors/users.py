@@ -15,14 +15,16 @@ from memoryd.doors.remembered import (
     Asking,
     AskingOf,
     DocumentText,
+    ForceQuery,
     MemoryId,
     Writing,
+    hand,
     own_eyes,
 )
 from memoryd.doors.search import AsOfQuery
-from memoryd.memories import document, facts, places, read, refuse
+from memoryd.memories import change, document, facts, places, read, refuse
 from memoryd.memories.document import MemoryDocument, MemoryFact, PlacerPOI
-from memoryd.memories.model import NOTES_LONGEST, Category
+from memoryd.memories.model import NOTES_LONGEST, Category, Fact
 
 router = APIRouter(prefix="/api/v1/users", tags=["memories"], route_class=http.JsonRoute)
 
@@ -49,11 +51,6 @@ class FactRequest(Writing):
 
     content: DocumentText
     category: Category = "context"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeactivateRequest(Writing):
-    __pydantic_config__ = _STRICT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,10 +160,16 @@ async def deactivate_fact(
 
 @router.delete("/{user_id:name}/memory/facts/{memory_id}/deactivate", responses=_CHANGES)
 async def activate_fact(
-    user: UserOf, memory_id: MemoryId, daemon: DaemonOf, caller: WriterOf
+    user: UserOf,
+    memory_id: MemoryId,
+    daemon: DaemonOf,
+    caller: WriterOf,
+    force: ForceQuery = False,
 ) -> MemoryFact:
-    """Take that back: the fact holds again."""
-    return await _activate(user, memory_id, daemon, caller, active=True)
+    """Take that back: the fact holds again. Where another fact has its subject by now, the 409
+    names it; `force` keeps both.
+    """
+    return await _activate(user, memory_id, daemon, caller, active=True, force=force)
 
 
 @router.post(
@@ -205,14 +208,21 @@ async def forget_place(
     user: UserOf, place_id: PlaceId, daemon: DaemonOf, caller: WriterOf
 ) -> PlacerPOI:
     """Forget a place; added again, it comes back with its mentions."""
-    origin = DeactivateRequest().origin(caller, user)
+    origin = Writing().origin(caller, user)
     place = await places.forget(daemon, caller, user.reader(caller), origin, place_id)
     return document.poi(place)
 
 
 async def _activate(
-    user: Asking, memory_id: str, daemon: DaemonOf, caller: WriterOf, *, active: bool
+    user: Asking,
+    memory_id: str,
+    daemon: DaemonOf,
+    caller: WriterOf,
+    *,
+    active: bool,
+    force: bool = False,
 ) -> MemoryFact:
-    origin, reader = DeactivateRequest().origin(caller, user), user.reader(caller)
-    done = await facts.activate(daemon, caller, reader, origin, memory_id, active=active)
+    who = hand(daemon, caller, user, types=("fact",))
+    done = (await change.activate(who, memory_id, active=active, force=force)).after
+    assert isinstance(done, Fact)
     return document.fact(done)

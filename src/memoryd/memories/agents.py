@@ -33,6 +33,14 @@ def board_of(reader: Reader, team_id: str) -> Reader:
     return replace(reader, user_id=model.team_owner(team_id))
 
 
+def as_owner(caller: Caller, owner: Reader, origin: Origin) -> tuple[Caller, Origin]:
+    """Whichever user the key is of: what an agent or a team keeps belongs to no user."""
+    placed = replace(origin, user_id=owner.user_id, channel="team")
+    if owner.user_id.startswith(model.agent_owner("")):
+        placed = replace(placed, channel="private", agent_id=owner.agent_id)
+    return replace(caller, user_id=None), placed
+
+
 async def recent(
     conn: db.Conn, owner: Reader, *, as_of: int = LATEST, limit: int = SHOWN
 ) -> list[AgentMemory]:
@@ -74,19 +82,12 @@ async def one(conn: db.Conn, owner: Reader, memory_id: str, *, as_of: int = LATE
     return found
 
 
-async def versions(
-    conn: db.Conn, owner: Reader, memory_id: str, *, as_of: int = LATEST
-) -> list[model.Version]:
-    await one(conn, owner, memory_id, as_of=as_of)
-    return await read.versions(conn, owner, memory_id, as_of=as_of)
-
-
 async def add(
     daemon: Daemon, caller: Caller, owner: Reader, origin: Origin, *, text: str, memory_type: str
 ) -> AgentMemory:
     """Remember `text` as `core`, `journal` or `whiteboard`."""
     said = {"op": "add", "type": memory_type, "text": text}
-    own, placed = _as_owner(caller, owner, origin)
+    own, placed = as_owner(caller, owner, origin)
     return await _read_back(daemon, await write.add(daemon, own, placed, said))
 
 
@@ -106,7 +107,7 @@ async def change(
             f"memory {memory_id!r} is {old.type}: only a journal entry can be promoted to core",
             field="memory_id",
         )
-    own, placed = _as_owner(caller, owner, origin)
+    own, placed = as_owner(caller, owner, origin)
     return await _read_back(daemon, await write.change(daemon, own, placed, memory_id, said))
 
 
@@ -117,14 +118,6 @@ async def _rows(
     asked = (*log.eyes(owner), as_of, owner.user_id, types, since, limit)
     rows = await conn.fetch(db.query("memories.recent"), *asked)
     return [read.made(AgentMemory, row) for row in rows]
-
-
-def _as_owner(caller: Caller, owner: Reader, origin: Origin) -> tuple[Caller, Origin]:
-    """Whichever user the key is of: what an agent or a team keeps belongs to no user."""
-    placed = replace(origin, user_id=owner.user_id, channel="team")
-    if owner.user_id.startswith(model.agent_owner("")):
-        placed = replace(placed, channel="private", agent_id=owner.agent_id)
-    return replace(caller, user_id=None), placed
 
 
 async def _read_back(daemon: Daemon, written: write.Written) -> AgentMemory:

@@ -12,7 +12,9 @@ from typing import TypeVar
 
 from memoryd.search import analyze
 
-SAME = 0.75  # of the terms of two texts
+# Of the longer text's terms, how many the shorter must have: one word more in four is an aside
+# ("User likes green tea" and "The user likes green tea now"), two in four are another matter.
+SAME = 0.75
 _TELLING = re.compile(
     r"\w*\d\w*|\w+['\u2019]t\b|\b(?:not?|never|none|without|nicht|keine?|pas|non)\b"
 )

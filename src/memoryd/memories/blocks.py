@@ -67,6 +67,8 @@ The following is information you've learned about the user from previous convers
 Use this context naturally. To update a memory, use the update_memory tool with the memory ID.
 
 """
+PLACES = "PLACES OF INTEREST:"
+BOARD = "# Your Team's Whiteboard"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Remembered:
     facts: Sequence[Fact] = ()
     places: Sequence[Cited] = ()
     private: Sequence[Memory] = ()  # of the agent
+    board: Sequence[Memory] = ()  # notes of its team
     identity: str | None = None
     more: Mapping[str, int] = field(default_factory=dict)  # kept and not shown, by block
 
@@ -109,6 +112,7 @@ def blocks(remembered: Remembered, frame: Frame) -> list[Block]:
     pinned = [
         ("memory", None if by_date else memory_block(remembered.facts)),
         ("private_memory", model.memory_context(remembered.private)),
+        ("whiteboard", whiteboard(remembered.board)),
         ("stored_memories", stored_memories(remembered.facts if by_date else ())),
         ("places", places_of_interest(remembered.places)),
         ("more", _more(remembered.more)),
@@ -173,7 +177,7 @@ def stored_memories(facts: Sequence[Memory]) -> str:
 def places_of_interest(places: Sequence[Cited]) -> str:
     if not places:
         return ""
-    return "\n".join(["PLACES OF INTEREST:", *(place_line(*one) for one in places)])
+    return "\n".join([PLACES, *(place_line(*one) for one in places)])
 
 
 def place_line(place: Place, conversations: int) -> str:
@@ -181,6 +185,17 @@ def place_line(place: Place, conversations: int) -> str:
     many = "" if conversations == 1 else "s"
     said = f" (mentioned in {conversations} conversation{many})" if conversations else ""
     return f"- {one_line(place.subject or place.place_id)}{notes}{said}"
+
+
+def whiteboard(notes: Sequence[Memory]) -> str:
+    """What the team shares: by whom and since when, since another agent may have written it."""
+    if not notes:
+        return ""
+    return "\n".join([BOARD, "", *map(note_line, notes)])
+
+
+def note_line(note: Memory) -> str:
+    return f"- [{note.created_at:%Y-%m-%d}, {one_line(note.agent_id)}] {one_line(note.text)}"
 
 
 def current_datetime(now: datetime) -> str:
@@ -210,8 +225,15 @@ def _more(more: Mapping[str, int]) -> str | None:
             f"({number:,} more of your memories of the user are not shown here: manage_user_memory "
             "with the operation get_memory lists them.)"
         )
+    if number := more.get("places", 0):
+        lines.append(
+            f"({number:,} more of the user's places are not shown here: manage_user_memory with "
+            "the operation get_memory lists them.)"
+        )
     if number := more.get("private", 0):
         lines.append(f"({number:,} more of your private memories are not shown here.)")
+    if number := more.get("board", 0):
+        lines.append(f"({number:,} more notes of your team's whiteboard are not shown here.)")
     return "\n".join(lines) or None
 
 

@@ -10,15 +10,17 @@ from typing import TypeVar
 from memoryd.core import db, tokens
 from memoryd.core.model import Reader
 from memoryd.daemon import Daemon
-from memoryd.memories import agents, blocks, growth, model, read
+from memoryd.memories import agents, blocks, find, growth, model
 from memoryd.memories.growth import Access
-from memoryd.memories.model import AgentMemory, Fact, Memory
-from memoryd.search import retrieve
+from memoryd.memories.model import AgentMemory, Fact, Memory, Place
 
 BUNDLES = 1_000  # of the newest, in which readings are counted
 _PRIVATE_HEADS = (
     "# Your Private Memory\n\n## Core Memories (permanent)\n\n\n## Recent Journal Entries\n"
 )
+# Of the share of facts, what places and a team's whiteboard have each. A full document of places
+# alone renders to about a quarter of its tokens, as its JSON is four times as long as its lines.
+QUARTER = 4
 T = TypeVar("T", bound=Memory)
 
 
@@ -58,6 +60,36 @@ async def private(
     return growth.fitting(every, _private_line, _first(preferred), room, core)
 
 
+async def places(daemon: Daemon, reader: Reader, wish: Wish, every: Sequence[Place]) -> list[Place]:
+    """As for facts, within a quarter of their share."""
+    room = daemon.settings.prompt_memory_tokens // QUARTER
+    if _fits(blocks.places_of_interest([(one, conversations(one)) for one in every]), room):
+        return list(every)
+    readings = await accesses(daemon, reader.tenant_id, user_id=reader.user_id)
+    found = await _relevant(daemon, reader, Place, ("place",), wish)
+    preferred = [*found, *growth.by_importance(every, readings, wish.now)]
+    room -= tokens.count(f"{blocks.PLACES}\n")
+    return growth.fitting(every, _place_line, _first(preferred), room)
+
+
+async def board(
+    daemon: Daemon, owner: Reader, wish: Wish, every: Sequence[AgentMemory]
+) -> list[AgentMemory]:
+    """A team's notes, within a quarter of the share; the newest where nothing is asked."""
+    room = daemon.settings.prompt_memory_tokens // QUARTER
+    if _fits(blocks.whiteboard(every), room):
+        return list(every)
+    found = await _relevant(daemon, owner, AgentMemory, agents.BOARD, wish)
+    newest = [one.memory_id for one in reversed(every)]
+    room -= tokens.count(f"{blocks.BOARD}\n\n")
+    return growth.fitting(every, blocks.note_line, _first([*found, *newest]), room)
+
+
+def conversations(place: Place) -> int:
+    """How many mention it."""
+    return len({said.conversation_id for said in place.mentions})
+
+
 async def accesses(
     daemon: Daemon, tenant_id: str, user_id: str | None = None, agent_id: str | None = None
 ) -> dict[str, Access]:
@@ -71,18 +103,11 @@ async def accesses(
 async def _relevant(
     daemon: Daemon, reader: Reader, kind: type[T], types: Sequence[str], wish: Wish
 ) -> list[str]:
-    """Ids of what a search for the session's question finds, best first."""
+    """Ids of what the session's question is about, best first."""
     if not wish.query:
         return []
-    filters = retrieve.Filters(kind="memory", user_id=reader.user_id)
-    asked = retrieve.Search(text=wish.query, now=wish.now, filters=filters, limit=retrieve.FULL)
-    answer = await daemon.searcher.search(reader, asked, wish.as_of)
-    positions = [row["position"] for row in answer.rows]
-    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
-        wanted = read.Wanted()
-        found = await read.found(
-            conn, reader, kind, types, wanted, as_of=wish.as_of, positions=positions
-        )
+    asked = find.Asked(text=wish.query, now=wish.now, as_of=wish.as_of)
+    found = await find.search(daemon, reader, kind, types, asked)
     return [one.memory_id for one in found]
 
 
@@ -93,6 +118,10 @@ def _fits(text: str, share: int) -> bool:
 
 def _first(preferred: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(preferred))
+
+
+def _place_line(one: Place) -> str:
+    return blocks.place_line(one, conversations(one))
 
 
 def _private_line(one: Memory) -> str:

@@ -9,38 +9,58 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from memoryd.memories.model import Fact, Version, one_line
+from memoryd.memories.model import Fact, Memory, SameSubject, Version, one_line
 
 Op = Literal["list", "delete", "show", "edit", "undo", "search", "help"]
+Shelf = Literal["facts", "places", "core", "journal", "whiteboard", "deleted", "inactive"]
 
 HELP = """\
 /memory or /memory list: what I remember
+/memory list places, core, journal, whiteboard <team>, deleted or inactive: the rest
 /memory search <words>: find a memory
 /memory show <id>: one memory and its versions
 /memory edit <id> <new text>: change it
-/memory undo <id> [version]: take back the last change, or go to a version
+/memory undo <id> [version]: take back the last change, or go to a version; what was deleted or no \
+longer holds comes back
 /memory delete <id>: forget it (undo brings it back)"""
 NOTHING = "📝 You have no memories yet."
 
 _COMMAND = re.compile(r"\s*/memory(?:@\w+)?(?:\s+(?P<rest>.*))?\s*", re.DOTALL | re.IGNORECASE)
 _ID = re.compile(r"\[?(?:id:)?([A-Za-z0-9]{8})\]?")
 _NEEDS_ID = {"delete", "show", "edit", "undo"}
-_OTHER_NAMES: dict[str, Op] = {"remove": "delete", "forget": "delete", "find": "search"}
+_OTHER_NAMES: dict[str, Op] = {
+    "remove": "delete",
+    "forget": "delete",
+    "find": "search",
+    "restore": "undo",
+}
+TITLES: dict[Shelf, str] = {
+    "facts": "Your memories",
+    "places": "Your places",
+    "core": "Core memories",
+    "journal": "Journal",
+    "whiteboard": "Whiteboard",
+    "deleted": "Deleted memories",
+    "inactive": "Memories that no longer hold",
+}
+ANYWAY = "anyway"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     op: Op
     memory_id: str = ""
-    text: str = ""  # the new text of `edit`, the words of `search`; of `help`, what was wrong
+    text: str = ""  # of `edit` and `search`; the team of a list; of `help`, what was wrong
     version: int | None = None
+    shelf: Shelf = "facts"  # of a list
+    force: bool = False  # of `undo`: although another fact has the same subject
 
 
 def parse(said: str) -> Command | None:
     """What is asked; None where it is no `/memory` at all. What is not understood asks for help.
 
-    >>> parse("/memory delete i9j0k1l2")
-    Command(op='delete', memory_id='i9j0k1l2', text='', version=None)
+    >>> parse("/memory delete i9j0k1l2") == Command(op="delete", memory_id="i9j0k1l2")
+    True
     >>> parse("/memory@our_bot").op, parse("/memoryless")
     ('list', None)
     """
@@ -54,9 +74,19 @@ def parse(said: str) -> Command | None:
         return _about_one(op, rest)
     if op == "search":
         return Command(op="search", text=rest) if rest else _wrong("Say what to search for.")
-    if op in ("list", "help"):
-        return Command(op="list") if op == "list" else Command(op="help")
+    if op == "list":
+        return _list(rest)
+    if op == "help":
+        return Command(op="help")
     return _wrong(f"I don't know “{one_line(name)[:40]}”.")
+
+
+def _list(rest: str) -> Command:
+    name, _, team = (rest or "facts").partition(" ")
+    for shelf in TITLES:
+        if name.casefold() == shelf:
+            return Command(op="list", shelf=shelf, text=team.strip())
+    return _wrong(f"I have no list “{one_line(name)[:40]}”.")
 
 
 def _about_one(op: str, rest: str) -> Command:
@@ -77,10 +107,13 @@ def _about_one(op: str, rest: str) -> Command:
 
 
 def _undo(memory_id: str, text: str) -> Command:
-    number = text.casefold().removeprefix("version").removeprefix("v").strip()
-    if text and not re.fullmatch(r"[0-9]{1,9}", number):
+    said = text.casefold()
+    force = said.endswith(ANYWAY)
+    number = said.removesuffix(ANYWAY).strip().removeprefix("version").removeprefix("v").strip()
+    if number and not re.fullmatch(r"[0-9]{1,9}", number):
         return _wrong(f"“{one_line(text)[:40]}” is no version: say its number.")
-    return Command(op="undo", memory_id=memory_id, version=int(number) if number else None)
+    version = int(number) if number else None
+    return Command(op="undo", memory_id=memory_id, version=version, force=force)
 
 
 def _wrong(why: str) -> Command:
@@ -99,42 +132,63 @@ def listed(facts: Sequence[Fact]) -> str:
     return "\n\n".join(["📝 Your memories:", *parts, end])
 
 
-def found(words: str, facts: Sequence[Fact]) -> str:
-    if not facts:
-        return f"I remember nothing about “{one_line(words)[:80]}”. /memory list shows all."
+def on_shelf(shelf: Shelf, memories: Sequence[Memory]) -> str:
+    """What else there is; each can be shown, edited, undone and deleted by its id."""
+    if not memories:
+        return f"📝 {TITLES[shelf]}: there is nothing."
+    end = "Use /memory undo <id> to bring one back." if shelf in ("deleted", "inactive") else ""
+    lines = [f"📝 {TITLES[shelf]}:", *map(_bullet, memories)]
+    return "\n".join([*lines, "", end] if end else lines)
+
+
+def found(words: str, memories: Sequence[Memory]) -> str:
+    if not memories:
+        return (
+            f"I found nothing about “{one_line(words)[:80]}”. Try other words, or /memory list to "
+            "see all."
+        )
     head = f"📝 Found for “{one_line(words)[:80]}”:"
-    return "\n".join([head, *map(_bullet, facts)])
+    return "\n".join([head, *map(_bullet, memories)])
 
 
-def shown(fact: Fact, versions: Sequence[Version]) -> str:
+def shown(one: Memory, versions: Sequence[Version]) -> str:
     """One memory with its history, newest first."""
-    about = f" about {one_line(fact.subject)}" if fact.subject else ""
-    state = " (deleted)" if fact.deleted else ""
-    head = f"📝 [{fact.memory_id}] {fact.category.title()}{about}{state}"
-    lines = [
-        f"• v{one.version} ({one.created_at:%Y-%m-%d}) {one_line(one.text)}" for one in versions
-    ]
-    back = f"/memory undo {fact.memory_id} <version> goes back to one of them."
-    return "\n".join([head, one_line(fact.text), "", "**Versions**", *reversed(lines), "", back])
+    about = f" about {one_line(one.subject)}" if one.subject and one.type == "fact" else ""
+    marks = {"deleted": one.deleted, "inactive": not one.is_active, "evicted": one.evicted}
+    states = [name for name, holds in marks.items() if holds]
+    state = f" ({', '.join(states)})" if states else ""
+    head = f"📝 [{one.memory_id}] {(one.category or one.type).title()}{about}{state}"
+    lines = [f"• v{each.version} ({each.created_at:%Y-%m-%d}) {words(each)}" for each in versions]
+    back = f"/memory undo {one.memory_id} <version> goes back to one of them."
+    return "\n".join([head, words(one), "", "**Versions**", *reversed(lines), "", back])
 
 
-def deleted(fact: Fact) -> str:
-    return f"Deleted: '{fact.text}'"
+def deleted(one: Memory) -> str:
+    return f"Deleted: '{words(one)}'"
 
 
-def changed(fact: Fact, before: str) -> str:
-    return f"Updated: '{before}' → '{fact.text}'"
+def changed(one: Memory, before: Memory) -> str:
+    return f"Updated: '{words(before)}' → '{words(one)}'"
 
 
-def undone(fact: Fact, before: str | None) -> str:
-    """`before` is the text that it had; None where it was deleted."""
-    if before is None:
-        return f"Restored: '{fact.text}'"
-    return f"Undone: '{before}' → '{fact.text}'"
+def undone(one: Memory, before: Memory) -> str:
+    """What came back, or what it said before and says now."""
+    if before.deleted or before.evicted or before.is_active < one.is_active:
+        return f"Restored: '{words(one)}'"
+    if one.type != before.type:
+        return f"Undone: '{words(one)}' is {one.type} again, no longer {before.type}"
+    return f"Undone: '{words(before)}' → '{words(one)}'"
 
 
 def nothing_to_undo(memory_id: str) -> str:
     return f"[{memory_id}] has only one version: there is nothing to undo."
+
+
+def taken(memory_id: str, error: SameSubject) -> str:
+    return (
+        f"Another memory has the same subject: [{error.memory_id}] {one_line(error.text)}. Edit or "
+        f"delete that one, or keep both with /memory undo {memory_id} {ANYWAY}."
+    )
 
 
 def unknown(memory_id: str) -> str:
@@ -145,5 +199,12 @@ def help_text(why: str) -> str:
     return f"{why}\n\n{HELP}" if why else HELP
 
 
-def _bullet(fact: Fact) -> str:
-    return f"• [{fact.memory_id}] {one_line(fact.text)}"
+def words(one: Memory | Version) -> str:
+    """What it says in one line; a place by its name."""
+    if one.type != "place":
+        return one_line(one.text)
+    return one_line(f"{one.subject}: {one.text}" if one.text else one.subject or "")
+
+
+def _bullet(one: Memory) -> str:
+    return f"• [{one.memory_id}] {words(one)}"

@@ -1,21 +1,31 @@
 """Looking after memories: audit, proposals, and what is done and undone on somebody's word."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from memoryd.core import db, errors, read, record
 from memoryd.core.model import Actor, Caller, Event, Reader
 from memoryd.daemon import Daemon, entropy, now
-from memoryd.memories import agents, choose, document, facts, findings, growth, proposals, write
+from memoryd.memories import (
+    agents,
+    choose,
+    document,
+    facts,
+    findings,
+    growth,
+    model,
+    proposals,
+    write,
+)
 from memoryd.memories.findings import Finding, Kept
 from memoryd.memories.model import AgentMemory
 from memoryd.memories.proposals import Proposal
 from memoryd.memories.write import Origin
 
 MOST = 1_000  # memories of an agent that are looked at, and events that are undone
-_BACK = {"delete": "undelete", "deactivate": "activate"}
+_BACK = {"delete": "undelete", "deactivate": "activate"}  # as it was: two of one subject, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +87,11 @@ async def propose(care: Care, moment: datetime) -> list[Proposal]:
     return await asyncio.to_thread(proposals.proposals, await _kept(care), moment)
 
 
-async def apply(care: Care, proposal_id: str, moment: datetime) -> Done:
-    """Do what was proposed, all of it or nothing; refused where its sources have changed."""
+async def apply(care: Care, proposal_id: str, moment: datetime, text: str | None = None) -> Done:
+    """Do what was proposed, all of it or nothing; refused where its sources have changed.
+
+    With `text`, that is what is then remembered: a person's wording, or a model's that they saw.
+    """
     chosen = next((one for one in await propose(care, moment) if one.id == proposal_id), None)
     if chosen is None:
         raise errors.NotFound(
@@ -86,6 +99,8 @@ async def apply(care: Care, proposal_id: str, moment: datetime) -> Done:
             "changed; list them again",
             field="proposal_id",
         )
+    if text is not None:
+        chosen = _reworded(chosen, text)
     if chosen.kind == "promote":
         assert care.owner is not None and chosen.text is not None
         origin = Origin(conversation_id=_session(proposal_id), actor=care.actor)
@@ -123,6 +138,12 @@ async def _kept(care: Care) -> Kept:
             own = await agents.recent(conn, care.owner, limit=MOST)
     accesses = await choose.accesses(care.daemon, tenant_id, user_id=care.reader.user_id)
     return Kept(facts=every, own=own[::-1], accesses=accesses)
+
+
+def _reworded(chosen: Proposal, text: str) -> Proposal:
+    if chosen.text is None:
+        raise errors.Invalid("a fact that is retired gets no new text", field="text")
+    return replace(chosen, text=model.within(chosen.makes, text, "text"))
 
 
 def _changes(chosen: Proposal) -> list[tuple[str, dict[str, Any]]]:
@@ -171,7 +192,7 @@ async def _step_back(care: Care, event: Event) -> tuple[str, dict[str, Any]] | N
     if op == "update" and had[-1].event_id == event.event_id:
         return memory_id, {"op": "restore", "restores": had[-2].event_id}
     gone = {"delete": fact.deleted, "deactivate": not fact.is_active}
-    return (memory_id, {"op": _BACK[op]}) if gone.get(op) else None
+    return (memory_id, {"op": _BACK[op], "force": True}) if gone.get(op) else None
 
 
 async def _undo_promotion(care: Care, proposal_id: str) -> tuple[str, ...] | None:

@@ -23,6 +23,7 @@ from memoryd.memories.model import Fact, Memory, Mention, Place
 
 log = logging.getLogger("memoryd.memories")
 
+TYPES = ("fact", "place")
 LIMIT = 10_000  # tokens
 MENTIONS = 50  # of a place that the document shows, the newest: the prompt has their number alone
 ATTEMPTS = 10  # to evict beside other writers; each of these then does it in turn

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from memoryd.core import tokens
@@ -13,10 +13,18 @@ from memoryd.memories.model import Fact, Memory, folded
 
 Kind = Literal["duplicate", "contradiction", "never_recalled", "stale", "oversized"]
 
-UNREAD = timedelta(days=30)  # after which a memory that no model was given is told of
-STALE = 0.1  # importance below which a memory that was once read is told of
-LONG_FACT = 100  # tokens: a fact is a sentence or two
-LONG_MEMORY = 500  # tokens of what an agent keeps: it is paid for in every prompt
+# Time since its text was written, in which no prompt and no bundle had it: one half-life of
+# importance, in which somebody who talks to the agent every week has had four sessions.
+NEVER_RECALLED = growth.HALF_LIFE
+# Importance, from 1 (just read) to 0: below it, a fact that was read once lies unread for 3.3
+# half-lives of two months each, more than half a year.
+STALE = 0.1
+# Tokens (o200k) of a fact: two sentences have some 40, and of the 500 characters that it may have
+# English text takes 110. All facts of a full prompt share 10,000.
+LONG_FACT = 100
+# Tokens (o200k) of a core memory or a journal entry: the seed asks for less than a paragraph, which
+# is some 150; twenty of this size would fill the 10,000 that they share in a prompt.
+LONG_MEMORY = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +95,7 @@ def _unread(one: Fact, kept: Kept, now: datetime) -> Finding | None:
     access = kept.accesses.get(one.memory_id, NEVER)
     if access.last_accessed_at is None:
         days = (now - one.updated_at).days
-        if now - one.updated_at < UNREAD:
+        if now - one.updated_at < NEVER_RECALLED:
             return None
         return Finding(
             kind="never_recalled",

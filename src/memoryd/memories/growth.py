@@ -13,7 +13,9 @@ from typing import TypeVar
 from memoryd.core import tokens
 from memoryd.memories.model import Memory
 
-HALF_LIFE = timedelta(days=30)  # of a memory that nobody read; each reading makes it longer
+# Of a memory that nobody read: a month, after which most of what people told in passing is over;
+# each reading makes it longer.
+HALF_LIFE = timedelta(days=30)
 
 T = TypeVar("T", bound=Memory)
 

@@ -39,6 +39,11 @@ FACT_SHORTEST, FACT_LONGEST = 5, 500  # characters (seed 000)
 SUBJECT_LONGEST = 200  # characters
 NOTES_LONGEST = 500  # characters of a place's notes, as of a fact
 AGENT_LONGEST = 10_000  # characters of a core memory or a journal entry (seed 002)
+LENGTHS: Mapping[Type, tuple[int, int]] = {
+    "fact": (FACT_SHORTEST, FACT_LONGEST),
+    "place": (1, NOTES_LONGEST),
+    **dict.fromkeys(("core", "journal", "whiteboard"), (1, AGENT_LONGEST)),
+}
 JOURNAL_WINDOW = timedelta(weeks=1)  # how long an entry stays in the prompt
 _BREAKS = re.compile(r"\s*[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]\s*")
 
@@ -59,7 +64,7 @@ class Change(TypedDict):
     category: NotRequired[Category]
     subject: NotRequired[str]
     text: NotRequired[str]
-    force: NotRequired[bool]  # although another fact has the same subject
+    force: NotRequired[bool]  # although another fact has the same subject; said of what comes back
     restores: NotRequired[str]  # the event that made the version whose text is taken up again
     place_id: NotRequired[str]
     mention: NotRequired[Said]
@@ -130,6 +135,8 @@ class Version:
     """A text that a memory has had."""
 
     version: int
+    type: Type  # a journal entry may have become core since
+    subject: str | None  # of a place, its name
     text: str
     created_at: datetime
     event_id: str
@@ -184,6 +191,19 @@ def agent_owner(agent_id: str) -> str:
 
 def team_owner(team_id: str) -> str:
     return f"team:{team_id}"
+
+
+def within(kind: Type, text: str, field: str = "content") -> str:
+    """`text` without the white space around it, if a memory of this type may say so much."""
+    least, most = LENGTHS[kind]
+    short = text.strip()
+    if not least <= len(short) or len(text) > most:
+        raise errors.Invalid(
+            f"it has {len(short):,} characters: a memory of type {kind} has {least} to {most:,}",
+            field=field,
+            limit=f"{least} to {most:,} characters",
+        )
+    return short
 
 
 def text_of(content: Mapping[str, Any]) -> str:

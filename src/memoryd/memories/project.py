@@ -45,9 +45,7 @@ async def _add(conn: db.Conn, event: Event) -> None:
         raise model.Taken(f"the id {said['memory_id']!r} is taken", field="memory_id")
     key = model.folded(said.get("subject"))
     if said["type"] == "fact" and key and not said.get("force"):
-        rival = await conn.fetchrow(db.query("memories.same_subject"), *_owner(event), key)
-        if rival is not None and not await _erased_since(conn, event):
-            raise model.SameSubject(said["subject"], rival["memory_id"], rival["text"])
+        await _refuse_rival(conn, event, said["subject"], key, said["memory_id"])
     await _put(conn, _fresh(event))
 
 
@@ -92,11 +90,14 @@ async def _changes(conn: db.Conn, event: Event, old: Row) -> Row | None:
     op = event.content["op"]
     if op == "update":
         return _versioned(event, old, event.content)
-    if op == "restore":
-        return await _restored(conn, event, old)
+    if op == "promote":  # a version of its own, so that it can be taken back
+        return {"type": "core", "version": old["version"] + 1, "updated_at": event.ts}
     if op == "evict":
         await _check_eviction(conn, event, old)
-    return dict(_FLAGS[op])
+    changes = await _restored(conn, event, old) if op == "restore" else dict(_FLAGS[op])
+    if changes is not None and _holds(old | changes) and not _holds(old):
+        await _check_subject(conn, event, old)
+    return changes
 
 
 _FLAGS: Mapping[str, Row] = {
@@ -105,7 +106,6 @@ _FLAGS: Mapping[str, Row] = {
     "deactivate": {"is_active": False},
     "activate": {"is_active": True, "evicted": False},
     "evict": {"evicted": True},
-    "promote": {"type": "core"},
 }
 
 
@@ -137,6 +137,29 @@ async def _restored(conn: db.Conn, event: Event, old: Row) -> Row | None:
         raise errors.NotFound(f"memory {old['memory_id']!r} has no such version")
     shown = {"evicted": False, "deleted": False}
     return {**found, "version": old["version"] + 1, "updated_at": event.ts, **shown}
+
+
+def _holds(row: Row) -> bool:
+    return bool(row["is_active"] and not row["deleted"])
+
+
+async def _check_subject(conn: db.Conn, event: Event, old: Row) -> None:
+    """What comes back must not contradict what was remembered of its subject meanwhile.
+
+    An event that does not speak of `force` was recorded before this was asked.
+    """
+    if old["type"] != "fact" or old["subject_key"] is None or event.content.get("force", True):
+        return
+    await _refuse_rival(conn, event, old["subject"], old["subject_key"], old["memory_id"])
+
+
+async def _refuse_rival(
+    conn: db.Conn, event: Event, subject: str, key: str, memory_id: str
+) -> None:
+    asked = (*_owner(event), key, memory_id)
+    rival = await conn.fetchrow(db.query("memories.same_subject"), *asked)
+    if rival is not None and not await _erased_since(conn, event):
+        raise model.SameSubject(subject, rival["memory_id"], rival["text"])
 
 
 async def _check_eviction(conn: db.Conn, event: Event, old: Row) -> None:

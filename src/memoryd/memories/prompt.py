@@ -29,6 +29,7 @@ class Asked:
     session_id: str | None  # without one nothing is pinned
     now: datetime
     query: str | None = None  # what the session is about, if not all memories have room
+    team_id: str | None = None  # whose whiteboard the agent shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,8 @@ async def build(daemon: Daemon, reader: Reader, asked: Asked) -> Built:
             raise errors.Unavailable("memories were erased meanwhile: ask again")
         return Built(pin, remembered, pinned=False)
     redact.refuse(session_id=asked.session_id, user_id=reader.user_id, agent_id=reader.agent_id)
-    pin_id = _first_id(reader, asked.session_id)
+    redact.refuse(team_id=asked.team_id)
+    pin_id = _first_id(reader, asked.session_id, asked.team_id)
     for _ in range(ATTEMPTS):
         async with db.tenant(daemon.pool, reader.tenant_id) as conn:
             pin_id, found = await _living(conn, reader.tenant_id, pin_id)
@@ -69,9 +71,10 @@ async def build(daemon: Daemon, reader: Reader, asked: Asked) -> Built:
     raise errors.Unavailable("memories are being erased: ask again in a moment")
 
 
-def _first_id(reader: Reader, session_id: str) -> str:
+def _first_id(reader: Reader, session_id: str, team_id: str | None) -> str:
     """The same for all who see the same: a session of one reader has one prompt."""
-    return f"prm_{ids.digest({'session_id': session_id, **vars(reader)}).hex()[:32]}"
+    team = {"team_id": team_id} if team_id is not None else {}
+    return f"prm_{ids.digest({'session_id': session_id, **vars(reader), **team}).hex()[:32]}"
 
 
 async def _living(conn: db.Conn, tenant_id: str, pin_id: str) -> tuple[str, Built | None]:
@@ -116,19 +119,36 @@ async def _chosen(daemon: Daemon, reader: Reader, asked: Asked, pin_id: str) -> 
         kept = await documents.load(conn, reader, as_of=at)
         identity = await texts.view(conn, reader, f"identity.{reader.agent_id}", as_of=at)
         private = await _private(conn, reader, asked.now, at)
+        notes = await _notes(conn, reader, asked, at)
     active = sorted((one for one in kept.facts if one.is_active), key=_listed)
     wish = Wish(query=asked.query, now=asked.now, as_of=at)
     facts = await choose.facts(daemon, reader, wish, active)
+    places = await choose.places(daemon, reader, wish, kept.places)
     own = await choose.private(daemon, reader, wish, private)
+    board = await choose.board(daemon, _board(reader, asked), wish, notes)
     shown: dict[str, Shown] = {
         "facts": _places_of(facts),
-        "places": [["memory", one.position, _conversations(one)] for one in kept.places],
+        "places": [["memory", one.position, choose.conversations(one)] for one in places],
         "private": _places_of(own),
+        "board": _places_of(board),
         "identity": [["view", identity.position]] if identity else [],
     }
-    left = {"facts": len(active) - len(facts), "private": len(private) - len(own)}
-    more = {name: number for name, number in left.items() if number}
+    every: dict[str, Sequence[Memory]] = {"facts": active, "places": kept.places}
+    every |= {"private": private, "board": notes}
+    more = {name: left for name in every if (left := len(every[name]) - len(shown[name]))}
     return Pin(pin_id=pin_id, position=at, ts=asked.now, shown=shown, more=more)
+
+
+def _board(reader: Reader, asked: Asked) -> Reader:
+    return agents.board_of(reader, asked.team_id or "")
+
+
+async def _notes(conn: db.Conn, reader: Reader, asked: Asked, at: int) -> list[AgentMemory]:
+    """The board of the agent's team, oldest first; nothing where no team is named."""
+    if asked.team_id is None:
+        return []
+    found = await agents.recent(conn, _board(reader, asked), as_of=at, limit=read.MOST)
+    return found[::-1]
 
 
 async def _private(conn: db.Conn, reader: Reader, now: datetime, at: int) -> list[AgentMemory]:
@@ -154,6 +174,7 @@ async def _rows(conn: db.Conn, tenant_id: str, pin: Pin) -> Remembered | None:
         facts=[read.made(Fact, found[one[1]]) for one in shown["facts"]],
         places=[(read.made(Place, found[one[1]]), one[2]) for one in shown["places"]],
         private=[read.made(AgentMemory, found[one[1]]) for one in shown["private"]],
+        board=[read.made(AgentMemory, found[one[1]]) for one in shown.get("board", ())],
         identity=identity,
         more=pin.more,
     )
@@ -167,12 +188,8 @@ def _places_of(memories: Iterable[Memory]) -> Shown:
     return [["memory", one.position] for one in memories]
 
 
-def _conversations(place: Place) -> int:
-    return len({said.conversation_id for said in place.mentions})
-
-
 def memory_ids(built: Built) -> Sequence[str]:
     """Which memories the prompt shows."""
     seen = built.remembered
-    every = [*seen.facts, *(place for place, _ in seen.places), *seen.private]
+    every = [*seen.facts, *(place for place, _ in seen.places), *seen.private, *seen.board]
     return [one.memory_id for one in every]

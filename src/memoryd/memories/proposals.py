@@ -5,20 +5,22 @@ A proposal is named by what it is made of, so that whoever says yes to it says y
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from memoryd.core import ids
-from memoryd.memories import alike, growth
+from memoryd.memories import alike, findings, growth
 from memoryd.memories.findings import Kept, about
 from memoryd.memories.growth import NEVER
-from memoryd.memories.model import Fact, Memory
+from memoryd.memories.model import Fact, Memory, Type
 
 Kind = Literal["merge", "promote", "retire"]
 
-RECURRING = 3  # journal entries that say the same: then it is worth keeping
-FADED = 0.1  # importance at which a fact may be retired
-UNREAD = timedelta(days=90)  # after which one that was never read may be
+RECURRING = 3  # journal entries that say the same; two may be one matter told on two days
+FADED = findings.STALE  # importance: what an audit calls stale may be retired
+# Since it was written: three times what an audit tells of, so that a person hears of it before a
+# proposal would take it out.
+UNREAD = 3 * findings.NEVER_RECALLED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,12 @@ class Proposal:
     sources: tuple[Source, ...]
     keeps: str | None  # the memory that stays, when some are merged
     text: str | None  # what is then remembered
+    worded_by: str | None = None  # the model whose words these are, if not a source's own
+
+    @property
+    def makes(self) -> Type:
+        """The type of memory that has the text."""
+        return "core" if self.kind == "promote" else "fact"
 
 
 def proposals(kept: Kept, now: datetime) -> list[Proposal]:

@@ -1,15 +1,20 @@
 """Reading memories through a reader's eyes, as they stood at a position of the log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from memoryd.core import db, errors, read
 from memoryd.core.model import Reader
 from memoryd.memories import model
-from memoryd.memories.model import Memory
+from memoryd.memories.model import AgentMemory, Fact, Memory, Place
 
 T = TypeVar("T", bound=Memory)
+KINDS: Mapping[str, type[Memory]] = {
+    "fact": Fact,
+    "place": Place,
+    **dict.fromkeys(("core", "journal", "whiteboard"), AgentMemory),
+}
 MOST = 10_000  # more memories than a document of 10,000 tokens can hold
 
 
@@ -74,11 +79,25 @@ async def one(
     as_of: int,
 ) -> T:
     """A memory, deleted or not."""
+    return made(kind, await _row(conn, reader, types, memory_id, as_of))
+
+
+async def whichever(
+    conn: db.Conn, reader: Reader, types: Sequence[str], memory_id: str, *, as_of: int
+) -> Memory:
+    """A memory of any of these types, as what it is."""
+    row = await _row(conn, reader, types, memory_id, as_of)
+    return made(KINDS[row["type"]], row)
+
+
+async def _row(
+    conn: db.Conn, reader: Reader, types: Sequence[str], memory_id: str, as_of: int
+) -> Any:
     asked = (*read.eyes(reader), as_of, memory_id, types)
     row = await conn.fetchrow(db.query("memories.one"), *asked)
     if row is None:
         raise missing(memory_id)
-    return made(kind, row)
+    return row
 
 
 async def versions(

@@ -121,8 +121,13 @@ def _lines(stored: bytes, given: str) -> Part:
 def _bytes(stored: bytes, given: str) -> Part:
     low, high = span(given, len(stored), 0, "bytes")
     fits(high - low, "bytes")
-    shown = _shown(stored[low:high])
-    return Part(kind="bytes", **shown, first=low, last=high - 1, total=len(stored), unit="bytes")
+    return of_bytes(stored[low:high], low, len(stored))
+
+
+def of_bytes(cut: bytes, first: int, total: int) -> Part:
+    """Bytes that were read from `first` on."""
+    last = first + len(cut) - 1
+    return Part(kind="bytes", **_shown(cut), first=first, last=last, total=total, unit="bytes")
 
 
 def _path(stored: bytes, given: str) -> Part:

@@ -98,11 +98,24 @@ async def part(daemon: Daemon, reader: Reader, key: str, wish: Wish) -> tuple[Re
 
 
 async def _cut(daemon: Daemon, reader: Reader, found: Reference, wish: Wish) -> Part:
+    if wish.bytes and found.artifact_id:
+        return await _bytes(daemon, reader, found, wish.bytes)
     async with db.tenant(daemon.pool, reader.tenant_id) as conn:
         stored = await stored_bytes(conn, reader, found)
     if len(stored) <= INLINE:
         return parts.part(stored, wish, binary=found.binary)
     return await asyncio.to_thread(parts.part, stored, wish, binary=found.binary)
+
+
+async def _bytes(daemon: Daemon, reader: Reader, found: Reference, given: str) -> Part:
+    """Only the pieces that have them are read."""
+    assert found.artifact_id is not None
+    low, high = parts.span(given, found.size, 0, "bytes")
+    parts.fits(high - low, "bytes")
+    async with db.tenant(daemon.pool, reader.tenant_id) as conn:
+        kept = await log.artifact(conn, reader, found.artifact_id)
+    pieces = [piece async for piece in log.stream(daemon.pool, reader.tenant_id, kept, low, high)]
+    return parts.of_bytes(b"".join(pieces), low, found.size)
 
 
 async def stored_bytes(conn: db.Conn, reader: Reader, found: Reference) -> bytes:

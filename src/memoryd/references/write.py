@@ -20,6 +20,7 @@ from memoryd.daemon import Daemon, entropy, now
 from memoryd.memories import write
 from memoryd.memories.write import Origin
 from memoryd.references import describe, model, read
+from memoryd.references import swap as swaps
 from memoryd.references.model import Reference
 
 INLINE = 8_192  # bytes; more is filtered, cut and counted in a thread, so that others are served
@@ -55,6 +56,15 @@ async def store(daemon: Daemon, caller: Caller, draft: Draft, output: bytes) -> 
         fresh = recorded.event_id == prepared.event.event_id
         return Stored(made, fresh, recorded.redacted)
     raise errors.Unavailable(f"others are storing {key!r}: try again in a moment")
+
+
+async def swap(
+    daemon: Daemon, caller: Caller, draft: Draft, text: bytes, threshold: int | None
+) -> Stored | None:
+    """Store a text that is too long for the context; None where it may stay (seed 001 §4.1)."""
+    most = daemon.settings.reference_tokens if threshold is None else threshold
+    over = await asyncio.to_thread(swaps.swap, text.decode(), most)
+    return None if over is None else await store(daemon, caller, draft, text)
 
 
 def _checked(said: Mapping[str, Any]) -> str | None:

@@ -182,8 +182,10 @@ class Vectors:
         coded = pool < self._size
         coded[coded] = self._codes.coded.values[pool[coded]]
         low, high = float(self._dots.min()), float(self._dots.max())
-        near[coded] = score.mm(self._products(pool[coded]), low, high)
-        return pool, parts | {"pooled": near}
+        cosine = np.zeros(len(pool))  # as it is: all other parts compare with what else there is
+        cosine[coded] = self._products(pool[coded])
+        near[coded] = score.mm(cosine[coded], low, high)
+        return pool, parts | {"pooled": near, "cosine": cosine}
 
     async def late(self, conn: db.Conn, stage: Stage, docs: Ints) -> dict[str, Floats]:
         """Late interaction: how well each piece of the question is met, here and next door."""

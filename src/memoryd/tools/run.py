@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from memoryd.core import db, errors
-from memoryd.memories import agents, document, facts, model, places, refuse
+from memoryd.memories import agents, change, document, facts, model, places, refuse
 from memoryd.tools import catalog, run_log, run_references
 from memoryd.tools.call import Call, Result
 from memoryd.tools.catalog import (
@@ -70,8 +70,8 @@ async def _add_to_memory(call: Call, given: AddToMemoryArgs) -> Result:
 
 async def _update_memory(call: Call, given: UpdateMemoryArgs) -> Result:
     memory_id = _memory_id(given.memory_id)
-    who = (call.daemon, call.caller, call.reader, call.origin)
-    made, before = await facts.update(*who, memory_id, given.content)
+    done = await change.edit(_hand(call), memory_id, given.content)
+    made, before = done.after, done.before.text
     return {
         "success": True,
         "memory_id": made.memory_id,
@@ -132,8 +132,7 @@ async def _add_fact(call: Call, given: ManageUserMemoryInput) -> Result:
 
 async def _deactivate_fact(call: Call, given: ManageUserMemoryInput) -> Result:
     fact_id = _memory_id(_needed(given, "fact_id", NAME_LONGEST), "fact_id")
-    who = (call.daemon, call.caller, call.reader, call.origin)
-    made = await facts.activate(*who, fact_id, active=False)
+    made = (await change.activate(_hand(call), fact_id, active=False)).after
     return {"fact_id": made.memory_id, "content": made.text}
 
 
@@ -158,6 +157,17 @@ async def _get_memory(call: Call, _: ManageUserMemoryInput) -> Result:
     async with db.tenant(call.daemon.pool, call.reader.tenant_id) as conn:
         found = await document.document(conn, call.reader)
     return {"memory": asdict(found)}
+
+
+def _hand(call: Call) -> change.Hand:
+    """These tools change facts alone."""
+    return change.Hand(
+        daemon=call.daemon,
+        caller=call.caller,
+        reader=call.reader,
+        origin=call.origin,
+        types=("fact",),
+    )
 
 
 def _memory_id(given: str, field: str = "memory_id") -> str:

@@ -8,7 +8,7 @@ select exists (select from memories where tenant_id = $1 and memory_id = $2);
 -- An evicted one too: to change it brings it back, and two of one subject would contradict.
 select memory_id, text from memories
 where tenant_id = $1 and channel = $2 and sensitivity = $3 and user_id = $4 and subject_key = $5
-  and until is null and type = 'fact' and is_active and not deleted
+  and until is null and type = 'fact' and is_active and not deleted and memory_id <> $6
 order by born limit 1;
 
 -- name: current
@@ -30,7 +30,7 @@ where tenant_id = $1 and channel = $2 and sensitivity = $3 and user_id = $4
 
 -- name: made_by
 -- What a version was, by the event that made it.
-select text, subject, subject_key, text_position, source_conversation_id, source_message_id
+select type, text, subject, subject_key, text_position, source_conversation_id, source_message_id
 from memories
 where tenant_id = $1 and memory_id = $2 and event_id = $3;
 
@@ -100,6 +100,11 @@ where tenant_id = $1 and sensitivity = any($2::text[])
   and position <= $6 and (until is null or until > $6)
   and memory_id = $7 and type = any($8::text[]);
 
+-- name: agent_of
+-- Which agent keeps it.
+select agent_id from memories
+where tenant_id = $1 and memory_id = $2 and type in ('core', 'journal') and until is null;
+
 -- name: place
 select memory_id, type, category, subject, text, version, created_at, updated_at, user_id, agent_id,
        channel, sensitivity, is_active, deleted, evicted, source_conversation_id, source_message_id,
@@ -128,7 +133,7 @@ order by q.place, m.born;
 
 -- name: versions
 -- Each version by its first row: later rows of it only set a flag.
-select distinct on (version) version, text, updated_at as created_at, event_id, op,
+select distinct on (version) version, type, subject, text, updated_at as created_at, event_id, op,
        source_conversation_id, source_message_id
 from memories
 where tenant_id = $1 and sensitivity = any($2::text[])

@@ -163,7 +163,7 @@ create table memories (
   subject_key    text,           -- by which two subjects are the same
   text           text not null,
   place_id       text,
-  version        int not null,   -- rises with each new text
+  version        int not null,   -- rises with each new text, and when a journal entry becomes core
   text_position  bigint not null,  -- the event that this text is found by
   updated_at     timestamptz not null,  -- of this version
   created_at     timestamptz not null,
