@@ -73,7 +73,12 @@ def within(gate: ASGIApp) -> httpx.AsyncClient:
         200: {"content": _JSON, "description": "The answer, as JSON-RPC"},
         202: {"description": "A notification was taken"},
         406: {"content": _JSON, "description": "Accept must allow application/json"},
-        **problems(400, 413, 415),
+        404: {"content": _JSON, "description": "No such method, as JSON-RPC"},
+        **problems(413, 415),
+        400: {
+            "content": {**_JSON, **problems(400)[400]["content"]},
+            "description": "No message, as a problem or as JSON-RPC",
+        },
     },
 )
 async def serve_mcp(
@@ -85,8 +90,7 @@ async def serve_mcp(
     reader_for(caller, asking.tenant_id, asking.channel, asking.user_id, asking.agent_id)
     http.check_media_type(request)
     body = await http.read_body(request, MAX_JSON_BYTES, "POST /api/v1/artifacts takes more")
-    if not isinstance(http.parse_json(body), dict):
-        raise errors.Malformed("send one JSON-RPC message, as an object", field="body")
+    _check_message(http.parse_json(body))
     mcp_server = await asyncio.to_thread(importlib.import_module, "memoryd.doors.mcp_server")
     api: httpx.AsyncClient = request.app.state.within
 
@@ -96,3 +100,13 @@ async def serve_mcp(
     where = {name: said for name, said in asdict(asking).items() if said is not None}
     key = {name: request.headers[name] for name in ("authorization",) if name in request.headers}
     return Answer(mcp_server.make(mcp_server.Way(client, where, key)), body)
+
+
+def _check_message(given: Any) -> None:
+    """What is plainly none is refused here, in fewer words than the SDK's."""
+    if not isinstance(given, dict):
+        raise errors.Malformed("send one JSON-RPC message, as an object", field="body")
+    if given.get("jsonrpc") != "2.0":
+        raise errors.Malformed("a message says which protocol it is", field="jsonrpc", limit="2.0")
+    if not isinstance(given.get("method"), str):
+        raise errors.Malformed("a message names its method", field="method")
