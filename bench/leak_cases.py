@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import leak_kept  # noqa: F401  # adds its cases
+import leak_mcp  # noqa: F401  # adds its cases
 import leak_memories  # noqa: F401  # adds its cases
 import leak_prompt  # noqa: F401  # adds its cases
 import leak_references  # noqa: F401  # adds its cases
-from leak_world import NOBODYS, SESSIONS, USERS, Asker, Bundle, Eyes, Request, World
-from leak_writes import CASES, VIEWS, Case, case, question, target
+from leak_world import NOBODYS, SESSIONS, USERS, Asker, Request, World
+from leak_writes import CASES, VIEWS, Case, bundle, case, question, target, through
 
 SECTIONS = (
     *("identity", "rules", "task_state", "decision_ledger", "handoff_packet"),
@@ -130,13 +131,9 @@ def build(world: World, draw: random.Random, asker: Asker) -> Request:
     return Request("POST", "/api/v1/acb/build", json=body)
 
 
-def _bundle(world: World, draw: random.Random) -> Bundle | None:
-    return draw.choice(world.bundles) if world.bundles else None
-
-
 @case("GET", "/api/v1/acb/{acb_id}")
 def replay(world: World, draw: random.Random, asker: Asker) -> Request:
-    found = _bundle(world, draw)
+    found = bundle(world, draw)
     at = {"acb_id": found.acb_id if found else f"acb_{NOBODYS}"}
     asked = Request("GET", "/api/v1/acb/{acb_id}", at=at, params=asker.given)
     return replace(asked, eyes=through(asker, found), repeats=found.question if found else "")
@@ -144,7 +141,7 @@ def replay(world: World, draw: random.Random, asker: Asker) -> Request:
 
 @case("POST", "/api/v1/acb/{acb_id}/diff")
 def diff(world: World, draw: random.Random, asker: Asker) -> Request:
-    new, old = _bundle(world, draw), _bundle(world, draw)
+    new, old = bundle(world, draw), bundle(world, draw)
     at = {"acb_id": new.acb_id if new else f"acb_{NOBODYS}"}
     against = {"against": old.acb_id if old else f"acb_{NOBODYS}"}
     asked = Request("POST", "/api/v1/acb/{acb_id}/diff", at=at, params=asker.given, json=against)
@@ -152,19 +149,6 @@ def diff(world: World, draw: random.Random, asker: Asker) -> Request:
     both = through(asker, new) and through(asker, old)
     repeats = "".join(one.question for one in (new, old) if one)
     return replace(asked, eyes=seen if both else (), repeats=repeats)
-
-
-def through(asker: Asker, bundle: Bundle | None) -> tuple[Eyes, ...]:
-    """A bundle is read again by who could have asked for it, and shows what it showed then."""
-    if bundle is None or bundle.eyes.tenant != asker.key.tenant:
-        return ()
-    made = (bundle.eyes.channel, bundle.eyes.user, bundle.agent)
-    said = (asker.channel, asker.user, asker.agent)
-    pinned = (asker.key.channel, asker.key.user, asker.key.agent)
-    fits = all(
-        one in (None, own) for given in (said, pinned) for one, own in zip(given, made, strict=True)
-    )
-    return (bundle.eyes,) if fits else ()
 
 
 @case("POST", "/api/v1/erasures")
@@ -198,5 +182,6 @@ READS += [
     ("POST", "/api/v1/summaries/extract"),
     ("POST", "/api/v1/acb/build"),
     ("POST", "/api/v1/acb/{acb_id}/diff"),
+    ("POST", "/mcp"),
 ]
 WRITES = [key for key in CASES if key not in READS]

@@ -11,6 +11,7 @@ from leak_world import (
     SENSITIVITIES,
     SESSIONS,
     Asker,
+    Bundle,
     Eyes,
     Request,
     Row,
@@ -85,6 +86,23 @@ def origin(draw: random.Random, asker: Asker, row: Row) -> dict[str, Any]:
 def full(asker: Asker) -> tuple[Eyes, ...]:
     """What the key could see of it: a write is answered to who holds the key."""
     return (asker.eyes(asker.key.channel or "private"),)
+
+
+def bundle(world: World, draw: random.Random) -> Bundle | None:
+    return draw.choice(world.bundles) if world.bundles else None
+
+
+def through(asker: Asker, bundle: Bundle | None) -> tuple[Eyes, ...]:
+    """A bundle is read again by who could have asked for it, and shows what it showed then."""
+    if bundle is None or bundle.eyes.tenant != asker.key.tenant:
+        return ()
+    made = (bundle.eyes.channel, bundle.eyes.user, bundle.agent)
+    said = (asker.channel, asker.user, asker.agent)
+    pinned = (asker.key.channel, asker.key.user, asker.key.agent)
+    fits = all(
+        one in (None, own) for given in (said, pinned) for one, own in zip(given, made, strict=True)
+    )
+    return (bundle.eyes,) if fits else ()
 
 
 def event(world: World, draw: random.Random, asker: Asker) -> tuple[Row, dict[str, Any]]:

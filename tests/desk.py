@@ -9,7 +9,7 @@ import httpx
 from click.testing import CliRunner
 
 from commands import memoryd
-from memoryd.doors.cli import cli_export, cli_import
+from memoryd.doors import cli_export, cli_import
 
 
 class Desk:

@@ -65,6 +65,7 @@ GROUPS = [
     {"core.context"},
     {"ledger"},
     {"daemon"},
+    {"recording", "bundling"},
     {"memories.read"},
     {"memories.write"},
     {"memories.document"},
@@ -74,19 +75,20 @@ GROUPS = [
     {"memories.choose", "memories.change"},
     {"memories.prompt", "memories.chat", "memories.consolidate"},
     {"tools.definition"},
-    {"tools.registry", "tools.arguments", "tools.call"},
-    {"tools.references"},
+    {"tools.registry", "tools.arguments", "tools.results", "tools.call"},
+    {"tools.references", "tools.log"},
     {"tools.catalog"},
-    {"tools.run_references"},
+    {"tools.run_references", "tools.run_log"},
     {"tools.run"},
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
+    {"client"},
     {"__main__"},
 ]
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
 PURE |= {"values", "vault", "words", "score", "render", "similar", "item", "pack", "items"}
 PURE |= {"extract", "blocks", "growth", "command", "alike", "findings", "proposals"}
-PURE |= {"definition", "registry", "catalog", "arguments"}
+PURE |= {"definition", "registry", "catalog", "arguments", "results"}
 PURE |= {"intent_words", "describe", "parts", "json_path", "swap", "draft"}
 IMPURE = {"asyncpg", "asyncio", "os", "socket", "random", "secrets", "time", "httpx", "fastapi"}
 

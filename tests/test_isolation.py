@@ -112,6 +112,43 @@ async def test_no_route_shows_another_tenant(
         assert victim["event_id"] not in answer.text or victim["event_id"] in str(answer.url)
 
 
+def calls(victim: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
+    """Every tool that reads, and every resource, for what the victim has."""
+    uses: list[tuple[str, dict[str, Any]]] = [
+        ("memory_build_acb", {"query_text": SECRET}),
+        ("memory_query_decisions", {"status": "all", "text": SECRET}),
+        ("memory_get_artifact", {"artifact_id": victim["artifact_id"]}),
+        ("retrieve_memory", {"memory_key": victim["event_id"]}),
+        ("search_memory", {"query": SECRET}),
+        ("update_memory", {"memory_id": victim["memory_id"], "content": "Another text"}),
+        ("manage_user_memory", {"operation": "get_memory"}),
+    ]
+    uris = (f"memory://bundle/{victim['acb_id']}", "memory://views/rules.project")
+    return [
+        ("resources/list", {}),
+        ("prompts/get", {"name": "recall", "arguments": {"about": "the launch"}}),
+        *(("resources/read", {"uri": uri}) for uri in uris),
+        *(("tools/call", {"name": name, "arguments": given}) for name, given in uses),
+    ]
+
+
+async def test_no_message_of_mcp_shows_another_tenant(
+    client: httpx.AsyncClient, victim: dict[str, str]
+) -> None:
+    sent: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        for method, params in calls(victim)
+    ]
+    answers = [(one, await client.post("/mcp", json=one)) for one in sent]
+    named = await client.post("/mcp", params={"tenant_id": victim["tenant"]}, json=sent[0])
+
+    for asked, answer in answers:
+        assert answer.status_code == 200, answer.text
+        assert SECRET not in answer.text.replace(str(asked["params"].get("arguments")), "")
+        assert victim["event_id"] not in answer.text or victim["event_id"] in str(asked)
+    assert named.status_code == 403
+
+
 async def test_what_is_not_there_and_what_is_hidden_look_the_same(
     client: httpx.AsyncClient, victim: dict[str, str]
 ) -> None:

@@ -1,12 +1,8 @@
 """The API document and the daemon say the same, and every page loads from the daemon alone."""
 
 import asyncio
-import os
 import queue
 import re
-import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -187,50 +183,3 @@ async def test_a_page_may_reach_nothing_but_the_daemon(url: str, page: str) -> N
     assert policy["frame-ancestors"] == "'none'"
     assert "script-src" not in policy and "connect-src" not in policy
     assert headers["x-content-type-options"] == "nosniff"
-
-
-def test_the_framework_sends_no_telemetry_whatever_the_environment_says() -> None:
-    """A collector listens; a daemon told to report to it answers a request and does not call."""
-    with socket.create_server(("127.0.0.1", 0)) as collector:
-        endpoint = f"http://127.0.0.1:{collector.getsockname()[1]}"
-        environ = {
-            **os.environ,
-            "OTEL_SDK_DISABLED": "false",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
-            "OTEL_TRACES_EXPORTER": "otlp",
-            "OTEL_METRICS_EXPORTER": "otlp",
-            "OTEL_LOGS_EXPORTER": "otlp",
-            "OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED": "true",
-            "OTEL_BSP_SCHEDULE_DELAY": "1",
-        }
-        program = (
-            "import asyncio, httpx, sys\n"
-            "from memoryd.doors import app\n"
-            "async def ask():\n"
-            "    transport = httpx.ASGITransport(app.document())\n"
-            "    async with httpx.AsyncClient(transport=transport, base_url='http://x') as to:\n"
-            "        print((await to.get('/healthz')).status_code)\n"
-            "asyncio.run(ask())\n"
-            "print([name for name in sys.modules if name.startswith('opentelemetry.sdk')])\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-        collector.settimeout(0.2)
-
-        with pytest.raises(TimeoutError):
-            collector.accept()
-        assert done.stdout.split("\n") == ["200", "[]", ""]
-
-
-def test_telemetry_is_switched_off() -> None:
-    chosen = app.document()._telemetry
-
-    assert [chosen[name] for name in ("tracing", "metrics", "logs", "auto_configure")] == [
-        False
-    ] * 4

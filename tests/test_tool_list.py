@@ -16,6 +16,9 @@ NAMES = [
     "manage_user_memory",
     *("store_memory", "retrieve_memory", "search_memory"),
 ]
+LOG = [
+    f"memory_{name}" for name in ("build_acb", "get_artifact", "query_decisions", "record_event")
+]
 
 
 class Nothing(BaseModel):
@@ -32,7 +35,7 @@ DOMAIN = (
     tool("list_tasks", "List the tasks that are open.", "tasks"),
     tool("send_mail", "Send a mail to somebody.", "mail"),
 )
-EVERY = Registry((*catalog.TOOLS.tools, *DOMAIN))
+EVERY = Registry((*(one for one in catalog.TOOLS.tools if one.system), *DOMAIN))
 
 
 def names(chosen: list[ToolDef]) -> list[str]:
@@ -67,6 +70,8 @@ def test_the_choice_does_not_depend_on_the_order_of_tools() -> None:
 def test_two_tools_of_one_name_are_a_mistake() -> None:
     with pytest.raises(AssertionError):
         Registry((DOMAIN[0], DOMAIN[0]))
+    with pytest.raises(AssertionError):
+        Registry((DOMAIN[0], tool("memory_weather", "The same to who leaves the prefix out.")))
     with pytest.raises(errors.NotFound, match="there is no tool"):
         EVERY.get("rocket")
 
@@ -74,7 +79,8 @@ def test_two_tools_of_one_name_are_a_mistake() -> None:
 async def test_all_that_is_known_of_a_tool_is_listed(client: httpx.AsyncClient) -> None:
     found = (await ask(client, "GET", TOOLS))["tools"]
 
-    assert [one["name"] for one in found] == NAMES
+    assert [one["name"] for one in found] == [*NAMES, *LOG]
+    assert set(found[0].pop("output_schema")["required"]) >= {"memory_id", "content"}
     assert found[0] == {
         "name": "add_to_memory",
         "description": "Store important information for future conversations. Use this when the "

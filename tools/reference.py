@@ -54,10 +54,16 @@ def _setting(setting: Any) -> str:
 
 def _commands(command: click.Command, name: str) -> list[str]:
     if isinstance(command, click.Group):
-        inner = command.commands.items()
-        return [line for part, one in sorted(inner) for line in _commands(one, f"{name} {part}")]
+        loaded = command.list_commands(click.Context(command))
+        inner = [(part, command.commands[part]) for part in sorted(loaded)]
+        own = [_help(command, name)] if command.invoke_without_command else []
+        return [*own, *(line for part, one in inner for line in _commands(one, f"{name} {part}"))]
+    return [_help(command, name)]
+
+
+def _help(command: click.Command, name: str) -> str:
     context = click.Context(command, info_name=name, terminal_width=80)
-    return [f"### `{name}`\n\n```text\n{command.get_help(context)}\n```\n"]
+    return f"### `{name}`\n\n```text\n{command.get_help(context)}\n```\n"
 
 
 def _routes(paths: dict[str, Any]) -> list[str]:

@@ -237,7 +237,7 @@ async def _route(
     address = path.format(**ids)
     statuses: list[int] = []
     leaks: set[str] = set()
-    for params, body in _questions(victim):
+    for params, body in _messages(victim) if path == "/mcp" else _questions(victim):
         answer = await ask(client, own.key, method, address, params=params, json=body)
         statuses.append(answer.status_code)
         leaks |= set(victim.shown(answer, f"{address} {params} {body}"))
@@ -288,3 +288,19 @@ def _questions(victim: Victim) -> list[tuple[dict[str, str], Any]]:
     asked = [(foreign, None), ({"session_id": "isolation"}, None), ({"user_id": "default"}, None)]
     texts = [({"text": word, "status": "all"}, None), ({"version": ids["event_id"]}, None)]
     return [*plain, *named, *asked, *texts]
+
+
+def _messages(victim: Victim) -> list[tuple[dict[str, str], Any]]:
+    """The same in the words of MCP."""
+    ids = victim.ids
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("resources/list", {}),
+        ("resources/read", {"uri": f"memory://bundle/{ids['acb_id']}"}),
+        ("resources/read", {"uri": f"memory://views/{ids['name']}"}),
+        ("prompts/get", {"name": "recall", "arguments": {"about": victim.word}}),
+        ("tools/call", {"name": "get_artifact", "arguments": {"artifact_id": ids["artifact_id"]}}),
+        ("tools/call", {"name": "query_decisions", "arguments": {"status": "all"}}),
+        ("tools/call", {"name": "retrieve_memory", "arguments": {"memory_key": ids["event_id"]}}),
+    ]
+    said = [{"jsonrpc": "2.0", "id": 1, "method": one, "params": more} for one, more in asked]
+    return [({}, one) for one in said] + [({"tenant_id": victim.tenant.name}, said[0])]

@@ -8,28 +8,17 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field, StringConstraints
 from pydantic_core import to_json
 
-from memoryd.core import context, db, errors, ids, receipt, render
+from memoryd import bundling
+from memoryd.core import db, errors, receipt, render
 from memoryd.core.model import Caller, Channel, Name, Reader
 from memoryd.core.receipt import Asked, Bundle, Receipt
-from memoryd.custody import audit
-from memoryd.daemon import Daemon, entropy, now
+from memoryd.daemon import Daemon, now
 from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
 from memoryd.doors.search import MAX_QUERY, AsOf, Instant, Scoring
 from memoryd.ledger.difference import Difference, difference
 
 router = APIRouter(prefix="/api/v1/acb", tags=["bundles"], route_class=http.JsonRoute)
-
-LEAST_TOKENS = 200
-SectionName = Literal[
-    "identity",
-    "rules",
-    "task_state",
-    "decision_ledger",
-    "handoff_packet",
-    "retrieved_evidence",
-    "recent_window",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +36,12 @@ class BuildAsked:
     ] = "default"
     max_tokens: Annotated[
         int | None,
-        Field(ge=LEAST_TOKENS, strict=True, description="At most; 65,000 if omitted."),
+        Field(ge=bundling.LEAST_TOKENS, strict=True, description="At most; 65,000 if omitted."),
     ] = None
     as_of: AsOf = None
     scoring: Annotated[Scoring | None, Field(description="Weights of your own.")] = None
     sections: Annotated[
-        tuple[SectionName, ...] | None,
+        tuple[bundling.SectionName, ...] | None,
         Field(min_length=1, max_length=16, description="Only these."),
     ] = None
     format: Annotated[
@@ -122,20 +111,12 @@ async def build_bundle(asked: BuildAsked, daemon: DaemonOf, caller: CallerOf) ->
     position give the same bytes, but for `acb_id` and `timings_ms`.
     """
     reader = reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
-    moment = now()
-    acb_id = ids.new("acb", moment, entropy())
-    wanted = _wanted(asked, daemon.settings.max_bundle_tokens, moment)
-    return _json(await context.build(daemon.pool, daemon.searcher, reader, wanted, acb_id))
+    wanted = _wanted(asked, daemon.settings.max_bundle_tokens, now())
+    return _json(await bundling.build(daemon, reader, wanted))
 
 
 def _wanted(asked: BuildAsked, ceiling: int, moment: datetime) -> Asked:
-    budget = min(ceiling, 65_000) if asked.max_tokens is None else asked.max_tokens
-    if budget > ceiling:
-        raise errors.Invalid(
-            "max_tokens is too large; an operator may allow more by MEMORYD_MAX_BUNDLE_TOKENS",
-            field="max_tokens",
-            limit=f"{LEAST_TOKENS} to {ceiling:,}",
-        )
+    budget = bundling.budget(asked.max_tokens, ceiling)
     if isinstance(asked.as_of, datetime) and asked.as_of > moment:
         raise errors.Invalid(
             "as_of is in the future; leave it out for the present", field="as_of", limit="now"
@@ -176,7 +157,7 @@ async def get_bundle(
     acb_id: Annotated[Name, Path()], daemon: DaemonOf, caller: CallerOf, asking: AskingOf
 ) -> Response:
     """The bundle as it was built, byte for byte, for those who could have asked for it."""
-    return _json((await _replay(daemon, caller, asking, acb_id))[1])
+    return _json(bundling.told((await _replay(daemon, caller, asking, acb_id))[1]))
 
 
 @dataclass(frozen=True)
@@ -219,6 +200,4 @@ def _pinned(caller: Caller) -> Asking:
 
 
 def _json(bundle: Bundle) -> Response:
-    shown = sum(len(section["items"]) for section in bundle["sections"])
-    audit.tell(items=shown, ref=bundle["acb_id"])
     return Response(to_json(bundle), media_type="application/json")

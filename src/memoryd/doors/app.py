@@ -24,6 +24,7 @@ from memoryd.doors import (
     handoffs,
     http,
     intent,
+    mcp,
     memories,
     memory,
     prompt,
@@ -46,7 +47,7 @@ DOORS: tuple[Any, ...] = (
     *(api, artifacts, search, acb, handoffs, decisions),
     *(tasks, views, memory, memories, prompt, references),
     *(reference_files, intent, tools, commands, care, users),
-    *(agents, whiteboards, summaries, erasures, audit),
+    *(agents, whiteboards, summaries, erasures, audit, mcp),
 )
 
 DESCRIPTION = """
@@ -94,7 +95,9 @@ class Problem:
 def build(daemon: Daemon) -> http.Gate:
     app = document()
     app.state.daemon = daemon
-    return http.Gate(app, daemon.settings, daemon.audit)
+    gate = http.Gate(app, daemon.settings, daemon.audit)
+    app.state.within = mcp.within(gate)
+    return gate
 
 
 def document() -> FastAPI:

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from memoryd import recording
 from memoryd.core import db, errors, ids, read
 from memoryd.core.model import (
     Actor,
@@ -22,7 +23,7 @@ from memoryd.core.model import (
     Sensitivity,
 )
 from memoryd.daemon import Daemon
-from memoryd.doors import api, http, strict
+from memoryd.doors import http, strict
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
 router = APIRouter(prefix="/api/v1", tags=["artifacts"], route_class=strict.StrictRoute)
@@ -107,8 +108,8 @@ async def upload(
     async with uploads:
         limit = daemon.settings.max_artifact_bytes
         body = await receive(request, limit)
-        (write,) = await api.prepare(caller, [draft], body)
-        (answer,) = await api.commit(daemon, caller, [write])
+        (write,) = await recording.prepare(caller, [draft], body)
+        (answer,) = await recording.commit(daemon, caller, [write])
     made = ids.same("art", answer.event_id) if write.artifact else None
     return Uploaded(made, **vars(answer))
 

@@ -5,6 +5,7 @@ standard error.
 """
 
 import asyncio
+import importlib
 import json
 import os
 import sys
@@ -36,6 +37,30 @@ class Refusing(click.Group):
         except errors.MemorydError as error:
             fail(error.detail)
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        _load(("mcp",) if cmd_name == "mcp" else MODULES)
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        _load(MODULES)
+        return super().list_commands(ctx)
+
+
+# Each adds its commands to `main`. All together take half a second to import; `memoryd mcp`, whose
+# client waits for a first answer, needs one of them.
+MODULES = (
+    *("access", "admin", "bundle", "care", "command", "demo", "embed", "erase", "export"),
+    *("import", "ledger", "log", "mcp", "memory", "prompt", "seal", "search", "serve", "undo"),
+    "view",
+)
+
+
+def _load(names: tuple[str, ...]) -> None:
+    for name in names:
+        importlib.import_module(f"memoryd.doors.cli_{name}")
+    if names == MODULES:
+        importlib.import_module("memoryd.doors.bench")
+
 
 @click.group(cls=Refusing, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="memoryd")
@@ -50,6 +75,7 @@ def main() -> None:
     memoryd view edit rules.project    say what every call must know
     memoryd memory list                see what is remembered of you
     memoryd bundle "when do we ship?"  what a model would be given
+    memoryd mcp install claude-code    let an assistant use it
     memoryd demo                       see all of it in a minute, on sample data
     """
 
@@ -127,51 +153,3 @@ def progress_bar(what: str) -> Callable[[str, int, int], None]:
 
 def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-
-
-from memoryd.doors import (  # noqa: E402  # they add their commands
-    bench,
-    cli_access,
-    cli_admin,
-    cli_bundle,
-    cli_care,
-    cli_command,
-    cli_demo,
-    cli_embed,
-    cli_erase,
-    cli_export,
-    cli_import,
-    cli_ledger,
-    cli_log,
-    cli_memory,
-    cli_prompt,
-    cli_seal,
-    cli_search,
-    cli_serve,
-    cli_undo,
-    cli_view,
-)
-
-__all__ = [
-    "bench",
-    "cli_access",
-    "cli_admin",
-    "cli_bundle",
-    "cli_care",
-    "cli_command",
-    "cli_demo",
-    "cli_embed",
-    "cli_erase",
-    "cli_export",
-    "cli_import",
-    "cli_ledger",
-    "cli_log",
-    "cli_memory",
-    "cli_prompt",
-    "cli_seal",
-    "cli_search",
-    "cli_serve",
-    "cli_undo",
-    "cli_view",
-    "main",
-]

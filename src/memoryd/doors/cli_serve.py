@@ -12,7 +12,7 @@ import click
 from memoryd import daemon
 from memoryd.core import errors
 from memoryd.core.config import Settings
-from memoryd.doors import logs, reach
+from memoryd.doors import logs, reach, serving
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
 GRACE_SECONDS = 3  # for requests under way; with PostgreSQL's stop this stays under five
@@ -63,7 +63,8 @@ async def _serve(chosen: Settings, background: bool) -> None:
                 signal.signal(number, signal.SIG_IGN)
             gc.freeze()  # what is loaded now stays; a full collection would walk it for 25 ms
             announce = asyncio.create_task(_announce(server, listening))
-            await server.serve(sockets=[listening])
+            with serving.announced(chosen, _url(*listening.getsockname()[:2])):
+                await server.serve(sockets=[listening])
             announce.cancel()
 
 
@@ -107,7 +108,7 @@ async def _announce(server: Any, listening: socket.socket) -> None:
 
   API document   {url}/docs
   console        {url}/
-  MCP endpoint   {url}/mcp   (not in this version yet)
+  MCP endpoint   {url}/mcp
 
 Try it:
 

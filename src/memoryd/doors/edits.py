@@ -6,11 +6,10 @@ from typing import Annotated
 
 from fastapi import Query
 
-from memoryd import redact
+from memoryd import recording, redact
 from memoryd.core import db, errors
 from memoryd.core.model import Actor, ActorType, Caller, Channel, Draft, Name, Reader, Redacted
 from memoryd.daemon import Daemon
-from memoryd.doors import api
 from memoryd.doors.access import reader_for
 from memoryd.ledger import texts
 
@@ -126,8 +125,8 @@ async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) ->
         refs=edit.refs,
     )
     try:
-        writes = await api.prepare(caller, [draft])
-        (answer,) = await api.commit(daemon, caller, writes)
+        writes = await recording.prepare(caller, [draft])
+        (answer,) = await recording.commit(daemon, caller, writes)
     except errors.MemorydError as error:
         error.field = _FIELDS.get(error.field or "", error.field)
         raise

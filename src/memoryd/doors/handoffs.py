@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import ConfigDict, Field, StringConstraints
 
-from memoryd import redact
+from memoryd import recording, redact
 from memoryd.core import db, errors, ids, privacy
 from memoryd.core.model import Actor, Caller, Channel, Draft, Name, Reader, Recorded, Redacted
 from memoryd.core.receipt import Asked
 from memoryd.custody import audit
 from memoryd.daemon import Daemon, now
-from memoryd.doors import api, http
+from memoryd.doors import http
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems, reader_for
 from memoryd.doors.search import MAX_QUERY
 from memoryd.ledger import handoffs
@@ -126,10 +126,10 @@ async def _record(
     """A retry is one by what was asked, without its secrets, and by whom: the packet may have other
     contents by then.
     """
-    (write,) = await api.prepare(caller, [draft])
+    (write,) = await recording.prepare(caller, [draft])
     if draft.idempotency_key is not None:
         write = replace(write, request_hash=ids.digest(redact.value(request)))
-    (recorded,) = await api.commit(daemon, caller, [write])
+    (recorded,) = await recording.commit(daemon, caller, [write])
     return recorded
 
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Query
 from pydantic import Field
 
+from memoryd import recording
 from memoryd.core import db, errors, read
 from memoryd.core.model import Actor, Caller, Draft, Name, Origin, Reader, Recorded
 from memoryd.daemon import Daemon
-from memoryd.doors import api
 from memoryd.doors.search import AsOfQuery
 from memoryd.search.searcher import position_at
 
@@ -92,8 +92,8 @@ PagingOf = Annotated[Paging, Depends(paging_of)]
 async def write(daemon: Daemon, caller: Caller, kind: str, asked: Asked) -> Written:
     """Record `asked` as an event; a refusal names the field as the client sent it."""
     try:
-        (prepared,) = await api.prepare(caller, [_draft(caller, kind, asked)])
-        (recorded,) = await api.commit(daemon, caller, [prepared])
+        (prepared,) = await recording.prepare(caller, [_draft(caller, kind, asked)])
+        (recorded,) = await recording.commit(daemon, caller, [prepared])
     except errors.MemorydError as error:
         error.field = _as_sent(error.field)
         raise

@@ -41,4 +41,5 @@ def start(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    logging.getLogger("uvicorn").setLevel("WARNING")  # its start and stop say nothing new
+    for talkative in ("uvicorn", "mcp", "httpx"):  # one line a request is ours to write
+        logging.getLogger(talkative).setLevel("WARNING")

@@ -1,43 +1,63 @@
-"""How a command reaches the API: over HTTP at MEMORYD_URL, otherwise in process on MEMORYD_HOME."""
+"""How a program reaches the API: over HTTP at MEMORYD_URL, otherwise in process on MEMORYD_HOME."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 
-from memoryd import daemon
 from memoryd.core import errors
 from memoryd.core.config import Settings
 
-_SECONDS = 60
-_KINDS = {404: errors.NotFound, 409: errors.Conflict, 503: errors.Unavailable}
+Say = Callable[[str], None]
+
+SECONDS = 60.0
+PAUSES = (0.1, 0.3, 1.0)  # seconds before each retry; a daemon is back from a restart by then
+_KINDS = {error.status: error for error in errors.MemorydError.__subclasses__()}
+_KINDS[503] = errors.Unavailable  # another error has this status too
 
 
 @asynccontextmanager
-async def client(settings: Settings, say: daemon.Say) -> AsyncIterator[httpx.AsyncClient]:
+async def client(
+    settings: Settings, say: Say, *, work: bool = False, seconds: float = SECONDS
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A way to the API. In process, `work` lets it index and embed in the background too: worth it
+    for what lives longer than a command.
+    """
     headers = {"authorization": f"Bearer {settings.key}"} if settings.key else {}
     if settings.url:
-        async with _remote(settings.url, headers) as remote:
+        async with _remote(settings.url, headers, seconds) as remote:
             yield remote
         return
-    from memoryd.doors import app  # noqa: PLC0415  # 0.3 s that a remote call need not pay
+    # Together 0.7 s that a remote call need not pay.
+    from memoryd import daemon  # noqa: PLC0415
+    from memoryd.doors import app  # noqa: PLC0415
 
-    async with daemon.running(settings, say, work=False) as running:
-        transport = httpx.ASGITransport(app.build(running))
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://localhost", headers=headers, timeout=_SECONDS
-        ) as local:
-            yield local
+    async with (
+        daemon.running(settings, say, work=work) as running,
+        within(app.build(running), headers, seconds) as local,
+    ):
+        yield local
 
 
-def _remote(url: str, headers: dict[str, str]) -> httpx.AsyncClient:
+def within(app: Any, headers: dict[str, str], seconds: float = SECONDS) -> httpx.AsyncClient:
+    """A way to the API of this process, without a network."""
+    transport = httpx.ASGITransport(app)
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=headers, timeout=seconds
+    )
+
+
+def _remote(url: str, headers: dict[str, str], seconds: float) -> httpx.AsyncClient:
     if not url.startswith(("http://", "https://")):
         raise errors.Invalid(
             f"MEMORYD_URL is {url!r}: it must begin with http:// or https://", field="MEMORYD_URL"
         )
+    # Reading the certificates takes longer than an answer of loopback.
+    verify = url.startswith("https://")
     try:
-        return httpx.AsyncClient(base_url=url, headers=headers, timeout=_SECONDS)
+        return httpx.AsyncClient(base_url=url, headers=headers, timeout=seconds, verify=verify)
     except httpx.InvalidURL as error:
         raise errors.Invalid(f"MEMORYD_URL is {url!r}: {error}", field="MEMORYD_URL") from error
 
@@ -53,15 +73,57 @@ async def call(
 async def ask(
     client: httpx.AsyncClient, method: str, path: str, **arguments: Any
 ) -> httpx.Response:
-    try:
-        answer = await client.request(method, path, **arguments)
-    except httpx.TransportError as error:
-        raise errors.Unavailable(
-            f"no daemon answers at {client.base_url} ({error}); start one with: memoryd serve"
-        ) from error
+    answer = await send(client, method, path, again=False, **arguments)
     if answer.is_error:
-        body = answer.json() if "json" in answer.headers.get("content-type", "") else {}
-        where = f" ({body['field']})" if body.get("field") else ""
-        kind = _KINDS.get(answer.status_code, errors.MemorydError)
-        raise kind(f"{answer.status_code}: {body.get('detail', answer.text)}{where}")
+        error = refusal(answer)
+        where = f" ({error.field})" if error.field else ""
+        error.detail = f"{error.status}: {error.detail}{where}"
+        raise error
     return answer
+
+
+async def send(
+    client: httpx.AsyncClient,
+    method: str,
+    path: str,
+    *,
+    again: bool,
+    pauses: tuple[float, ...] = PAUSES,
+    **arguments: Any,
+) -> httpx.Response:
+    """The answer, whatever it says.
+
+    What may be sent `again` without harm is, after each of the `pauses`, when the answer was lost
+    or the daemon was not ready.
+    """
+    for pause in (*pauses, None):
+        last = pause is None or not again
+        try:
+            answer = await client.request(method, path, **arguments)
+        except httpx.TransportError as error:
+            if last:
+                raise _unanswered(client, error) from error
+        else:
+            if last or answer.status_code != 503 or "retry-after" not in answer.headers:
+                return answer
+        await asyncio.sleep(pause or 0)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _unanswered(client: httpx.AsyncClient, error: httpx.TransportError) -> errors.MemorydError:
+    if isinstance(error, httpx.TimeoutException):
+        return errors.TooSlow(f"no answer from {client.base_url} in time ({type(error).__name__})")
+    return errors.Unavailable(
+        f"no daemon answers at {client.base_url} ({error}); start one with: memoryd serve"
+    )
+
+
+def refusal(answer: httpx.Response) -> errors.MemorydError:
+    """The error that it was on the other side, with its status, field and limit."""
+    body = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+    body = body if isinstance(body, dict) else {}
+    kind = _KINDS.get(answer.status_code, errors.MemorydError)
+    detail = str(body.get("detail") or answer.text or answer.reason_phrase)
+    error = kind(detail, field=body.get("field"), limit=body.get("limit"))
+    error.status, error.title = answer.status_code, str(body.get("title") or error.title)
+    return error

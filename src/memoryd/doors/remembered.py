@@ -61,20 +61,28 @@ def within(least: int, most: int) -> Callable[[str], str]:
     return check
 
 
-def _text(least: int, most: int, described: str) -> Any:
-    """Checked here rather than by the schema, which would let white space pass."""
+def _limits(least: int, most: int, described: str) -> Any:
+    """For the document; `within` checks them, since the schema would let white space pass."""
     schema: dict[str, Any] = {"minLength": least, "maxLength": most}
-    field = Field(description=described, json_schema_extra=schema)
-    return Annotated[str, AfterValidator(within(least, most)), field]
+    return Field(description=described, json_schema_extra=schema)
 
 
 def _subject(given: str) -> str | None:
     return " ".join(given.split()) or None
 
 
-FactText = _text(model.FACT_SHORTEST, model.FACT_LONGEST, "The fact, 5 to 500 characters.")
-DocumentText = _text(1, model.FACT_LONGEST, "The fact, 1 to 500 characters.")
-AgentText = _text(1, model.AGENT_LONGEST, "1 to 10,000 characters, not blank.")
+_FACT = (model.FACT_SHORTEST, model.FACT_LONGEST)
+_DOCUMENT = (1, model.FACT_LONGEST)
+_AGENT = (1, model.AGENT_LONGEST)
+FactText = Annotated[
+    str, AfterValidator(within(*_FACT)), _limits(*_FACT, "The fact, 5 to 500 characters.")
+]
+DocumentText = Annotated[
+    str, AfterValidator(within(*_DOCUMENT)), _limits(*_DOCUMENT, "The fact, 1 to 500 characters.")
+]
+AgentText = Annotated[
+    str, AfterValidator(within(*_AGENT)), _limits(*_AGENT, "1 to 10,000 characters, not blank.")
+]
 Subject = Annotated[
     str,
     Field(max_length=model.SUBJECT_LONGEST, description="Whom or what it is about."),

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import ConfigDict, Field, StringConstraints
 
+from memoryd import recording
 from memoryd.core import db, errors, ids, tokens
 from memoryd.core.model import (
     SENSITIVITIES,
@@ -22,7 +23,7 @@ from memoryd.core.model import (
     Sensitivity,
 )
 from memoryd.custody import audit
-from memoryd.doors import api, http
+from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, ReaderOf, WriterOf, problems, reader_for
 from memoryd.ledger import extract, texts
 
@@ -103,13 +104,13 @@ async def record_summary(
     sensitive: otherwise it would tell them of it.
     """
     try:
-        (write,) = await api.prepare(caller, [_draft(asked)])
+        (write,) = await recording.prepare(caller, [_draft(asked)])
     except errors.MemorydError as error:
         error.field = (error.field or "").removeprefix("content.") or None
         raise
     async with db.tenant(daemon.pool, caller.tenant_id) as conn:
         await texts.check_cites(conn, write.event, asked.cites)
-    (answer,) = await api.commit(daemon, caller, [write])
+    (answer,) = await recording.commit(daemon, caller, [write])
     return SummaryRecorded(ids.same("sum", answer.event_id), **vars(answer))
 
 

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from memoryd import redact
+from memoryd import recording, redact
 from memoryd.core import db, errors
 from memoryd.core.model import Name
 from memoryd.custody import audit
-from memoryd.doors import access, api, differences, edits, formats, http
+from memoryd.doors import access, differences, edits, formats, http
 from memoryd.doors.access import CallerOf, DaemonOf, ReaderOf, WriterOf, problems
 from memoryd.ledger import texts
 
@@ -248,7 +248,7 @@ async def _receive(request: Request) -> formats.Sent:
     most = f"a view has at most {texts.MAX_TEXT:,} characters"
     body = await http.read_body(request, formats.MAX_BYTES, most)
     kind = request.headers.get("content-type", "")
-    if len(body) <= api.INLINE_BYTES:
+    if len(body) <= recording.INLINE_BYTES:
         return formats.parse(kind, body)
     return await asyncio.to_thread(formats.parse, kind, body)
 

@@ -10,7 +10,7 @@ from memoryd.memories.model import (
     SUBJECT_LONGEST,
     Category,
 )
-from memoryd.tools import references
+from memoryd.tools import log, references, results
 from memoryd.tools.arguments import MEMORY, Arguments
 from memoryd.tools.definition import RiskLevel, ToolDef
 from memoryd.tools.registry import Registry
@@ -73,6 +73,7 @@ ADD_TO_MEMORY = ToolDef(
         "be useful to remember. Ask for confirmation before storing new information."
     ),
     arguments=AddToMemoryArgs,
+    result=results.MemoryAdded,
     risk_level=RiskLevel.LOW,
     requires_confirmation=False,  # it is asked for in the conversation
     tags=MEMORY,
@@ -85,6 +86,7 @@ UPDATE_MEMORY = ToolDef(
         "creating a new memory when correcting outdated information."
     ),
     arguments=UpdateMemoryArgs,
+    result=results.MemoryUpdated,
     risk_level=RiskLevel.LOW,
     requires_confirmation=False,
     tags=MEMORY,
@@ -98,6 +100,7 @@ SAVE_TO_JOURNAL = ToolDef(
         "in the short term."
     ),
     arguments=SaveToJournalArgs,
+    result=results.JournalSaved,
     tags=MEMORY | {"agent"},
 )
 
@@ -109,6 +112,7 @@ SAVE_TO_CORE = ToolDef(
         "yourself."
     ),
     arguments=SaveToCoreArgs,
+    result=results.CoreSaved,
     tags=MEMORY | {"agent"},
 )
 
@@ -135,8 +139,9 @@ DO NOT STORE:
 - Temporary information (today's weather, one-time events)
 - Information user hasn't shared or confirmed""",
     arguments=ManageUserMemoryInput,
+    result=results.UserMemoryManaged,
     tags=MEMORY | {"places"},
 )
 
 REMEMBERING = (ADD_TO_MEMORY, UPDATE_MEMORY, SAVE_TO_JOURNAL, SAVE_TO_CORE, MANAGE_USER_MEMORY)
-TOOLS = Registry((*REMEMBERING, *references.TOOLS))
+TOOLS = Registry((*REMEMBERING, *references.TOOLS, *log.TOOLS))

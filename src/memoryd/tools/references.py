@@ -6,6 +6,7 @@ from pydantic import Field
 
 from memoryd.references.model import DEFAULT_TYPE, Key, Type
 from memoryd.references.parts import FIND_LONGEST
+from memoryd.tools import results
 from memoryd.tools.arguments import MEMORY, Arguments
 from memoryd.tools.definition import ToolDef
 
@@ -68,6 +69,7 @@ STORE_MEMORY = ToolDef(
         "placeholder instead of repeating the text."
     ),
     arguments=StoreMemoryArgs,
+    result=results.ReferenceStored,
     tags=REFERENCES,
 )
 
@@ -79,6 +81,7 @@ RETRIEVE_MEMORY = ToolDef(
         "these at a time; without any, you get the whole."
     ),
     arguments=RetrieveMemoryArgs,
+    result=results.ReferenceRead,
     read_only=True,
     tags=REFERENCES,
 )
@@ -90,6 +93,7 @@ SEARCH_MEMORY = ToolDef(
         'not in the conversation: "the log from yesterday", "the database", "as last time".'
     ),
     arguments=SearchMemoryArgs,
+    result=results.ReferencesFound,
     read_only=True,
     tags=REFERENCES,
 )

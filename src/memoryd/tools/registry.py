@@ -20,12 +20,15 @@ class Registry:
     tools: tuple[ToolDef, ...]
 
     def __post_init__(self) -> None:
-        counted = Counter(one.name for one in self.tools)
+        counted = Counter(_plain(one.name) for one in self.tools)
         assert max(counted.values(), default=1) == 1, "two tools have one name"
 
     def get(self, name: str) -> ToolDef:
+        """By its name, with or without the prefix `memory_`, or with `memory.` as seed 003 has it:
+        clients refuse dots, so none is listed.
+        """
         for one in self.tools:
-            if one.name == name:
+            if _plain(one.name) == _plain(name):
                 return one
         known = ", ".join(sorted(one.name for one in self.tools))
         raise errors.NotFound(f"there is no tool {name!r}; there are: {known}", field="name")
@@ -41,6 +44,10 @@ class Registry:
         points = _points(others, message or "")
         ranked = sorted(tagged, key=lambda one: (-points[one.name], one.name))
         return [*(one for one in self.tools if one.system), *ranked[:limit]]
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_").removeprefix("memory_")
 
 
 def _points(tools: list[ToolDef], message: str) -> dict[str, float]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from memoryd.core import db, errors
 from memoryd.memories import agents, change, document, facts, model, places, refuse
-from memoryd.tools import catalog, run_references
+from memoryd.tools import catalog, run_log, run_references
 from memoryd.tools.call import Call, Result
 from memoryd.tools.catalog import (
     AddToMemoryArgs,
@@ -35,7 +35,7 @@ async def run(call: Call, name: str, arguments: Mapping[str, Any]) -> Result:
     listing = isinstance(given, ManageUserMemoryInput) and given.operation == "get_memory"
     if call.caller.role == "reader" and not (tool.read_only or listing):
         raise errors.Forbidden("a key with the role `reader` does not write; use an `agent` key")
-    return await _HANDLERS[name](call, given)
+    return await _HANDLERS[tool.name](call, given)
 
 
 def refused(error: errors.MemorydError) -> Result:
@@ -210,6 +210,7 @@ _HANDLERS: dict[str, Callable[[Call, Any], Awaitable[Result]]] = {
     "save_to_core": _save_to_core,
     "manage_user_memory": _manage_user_memory,
     **run_references.HANDLERS,
+    **run_log.HANDLERS,
 }
 _OPERATIONS: dict[str, Callable[[Call, ManageUserMemoryInput], Awaitable[Result]]] = {
     "add_fact": _add_fact,
