@@ -24,7 +24,7 @@ from conftest import MakeKey
 from leak_world import World
 from memoryd.doors import app
 
-WORLDS, STEPS = 14, 50
+WORLDS, STEPS = 8, 50
 READS_A_STEP = 25  # some 2,500 in all
 
 

@@ -168,16 +168,16 @@ async def test_a_question_that_quotes_it_is_sealed_with_the_receipt(
     assert (await client.get(f"/api/v1/acb/{public['acb_id']}")).json() == public
 
 
-async def test_a_rebuild_writes_the_same_bytes(
-    client: httpx.AsyncClient, daemon: Daemon, tenant: str
-) -> None:
-    made = await record_all(client)
-    change = {"task_id": made["task"]["task_id"], "status": "doing", **HIGH}
-    await client.post("/api/v1/tasks", json=change)
-    outcome = await rebuilt(daemon.target, tenant)
+async def test_a_rebuild_writes_the_same_bytes(database: db.Target) -> None:
+    async with conftest.running(database) as client:
+        made = await record_all(client)
+        change = {"task_id": made["task"]["task_id"], "status": "doing", **HIGH}
+        await client.post("/api/v1/tasks", json=change)
+        outcome = await rebuilt(database, "default")
+        hits = await find(client, "quokkazq")
 
     assert outcome.equal and outcome.rows["tasks"] == 2 and outcome.rows["chunks"] > 10
-    assert "quokkazq" in (await find(client, "quokkazq"))[0]
+    assert "quokkazq" in hits[0]
 
 
 @pytest.mark.parametrize("channel", ["private", "public"])

@@ -62,7 +62,10 @@ def _commands(command: click.Command, name: str) -> list[str]:
 
 
 def _help(command: click.Command, name: str) -> str:
-    context = click.Context(command, info_name=name, terminal_width=80)
+    # Named as where it runs, since click keeps the help option of the first context it sees.
+    names = commands.context_settings["help_option_names"]
+    given: dict[str, Any] = {"terminal_width": 80, "help_option_names": names}
+    context = click.Context(command, info_name=name, **given)
     return f"### `{name}`\n\n```text\n{command.get_help(context)}\n```\n"
 
 

@@ -217,34 +217,30 @@ async def ask(
 async def _routes(client: httpx.AsyncClient, own: Tenant, victim: Victim) -> list[Attempt]:
     document = (await ask(client, own.key, "GET", "/openapi.json")).json()
     return [
-        await _route(client, own, victim, method.upper(), path, uploads=_uploads(operation))
+        await _route(client, own, victim, method.upper(), path, "octet" in str(operation))
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
 
 
-def _uploads(operation: Mapping[str, Any]) -> bool:
-    """Its body is kept as it is: a name in it is nobody's."""
-    body = operation.get("requestBody")
-    return body is not None and "application/json" not in body["content"]
-
-
 async def _route(
-    client: httpx.AsyncClient, own: Tenant, victim: Victim, method: str, path: str, *, uploads: bool
+    client: httpx.AsyncClient, own: Tenant, victim: Victim, method: str, path: str, raw: bool
 ) -> Attempt:
-    """The route with the victim's ids, name and words, in every place where one could put them."""
+    """The route with the victim's ids, name and words, in every place where one could put them.
+    A `raw` body would be kept as it is, and what it says of the victim found again, rightly.
+    """
     ids = {**dict.fromkeys(_names(path), "x"), **victim.ids}
     address = path.format(**ids)
     statuses: list[int] = []
     leaks: set[str] = set()
-    for params, body in _messages(victim) if path == "/mcp" else _questions(victim):
+    asked = _messages(victim) if path == "/mcp" else _questions(victim)
+    for params, body in [one for one in asked if not raw or one[1] is None]:
         answer = await ask(client, own.key, method, address, params=params, json=body)
         statuses.append(answer.status_code)
         leaks |= set(victim.shown(answer, f"{address} {params} {body}"))
         if answer.status_code >= 500:
             leaks.add(f"status {answer.status_code}")
-        named = f"{params} {None if uploads else body}"
-        if answer.is_success and victim.tenant.name in named and method != "GET":
+        if answer.is_success and victim.tenant.name in f"{params} {body}" and method != "GET":
             leaks.add("it was taken in another tenant's name")
     seen = ", ".join(map(str, sorted(set(statuses))))
     detail = f"{len(statuses)} attempts: {seen}" if not leaks else "; ".join(sorted(leaks))
@@ -267,19 +263,15 @@ def _questions(victim: Victim) -> list[tuple[dict[str, str], Any]]:
         None,
         {**own, **said, "idempotency_key": "one"},
         {"events": [{**own, **said, "refs": [ids["event_id"]]}]},
-        {"query": word},
-        {**own, "query_text": word},
-        {"against": ids["acb_id"]},
+        *({"query": word}, {**own, "query_text": word}, {"against": ids["acb_id"]}),
         {**own, "decision": "x", "supersedes": ids["decision_id"]},
         {**own, "task_id": ids["task_id"], "status": "done"},
         {**own, "text": "x", "cites": [ids["event_id"]]},
         {"to_agent": "default", "evidence": [ids["event_id"]]},
         {"session_id": "isolation", "agent_id": "default"},
-        {"version": ids["event_id"]},
-        {"text": "mine"},
+        *({"version": ids["event_id"]}, {"text": "mine"}, {"version": 1}),
         {"content": "Mine is another", "category": "context"},
         {"content": "Mine is another"},
-        {"version": 1},
         {"conversation_id": "isolation", "message_id": "x"},
     ]
     nowhere: dict[str, str] = {}

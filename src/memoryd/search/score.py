@@ -110,6 +110,9 @@ def _best_by_bits(
 def nearby(values: Floats, around: NDArray[Any]) -> Floats:
     """The mean of the neighbours' values, by their places in `values` (-1: not there); who has
     none gets the mean of all, which neither helps nor harms.
+
+    >>> nearby(np.array([1.0, 0.0, 0.5]), np.array([[-1, 0, -1], [1, 2, -1]])).tolist()
+    [0.0, 0.75, 0.5]
     """
     padded = np.append(values, 0.0)
     count = (around >= 0).sum(axis=0)
