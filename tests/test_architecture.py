@@ -83,6 +83,8 @@ GROUPS = [
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
     {"client"},
+    {"integrations.opening", "integrations.autogen_messages"},
+    {"integrations"},
     {"__main__"},
 ]
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
