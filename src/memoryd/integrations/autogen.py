@@ -138,7 +138,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         async with self._taking:
             await self._settle()
             await self._take(message)
-            if isinstance(message, UserMessage):
+            if isinstance(message, UserMessage) and not autogen_messages.is_memory(message):
                 self._recalled = await self._recall(message)
 
     async def get_messages(self) -> list[LLMMessage]:
@@ -210,6 +210,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def _swapped(self, message: LLMMessage) -> LLMMessage:
         """A copy without its large texts. What the system says is an instruction, and stays."""
+        if autogen_messages.is_memory(message) and self._within(*autogen_messages.texts(message)):
+            return message.model_copy()
         if isinstance(message, FunctionExecutionResultMessage):
             results = [await self._result(one) for one in message.content]
             return message.model_copy(update={"content": results})
@@ -229,13 +231,19 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return message.model_copy()
 
     async def _result(self, one: FunctionExecutionResult) -> FunctionExecutionResult:
-        if one.name == RETRIEVE and swap.swap(one.content, 2 * self.config.recalled) is None:
+        if one.name == RETRIEVE and self._within(one.content):
             return one.model_copy()  # it was stored already, and was asked for
         about = {"tool": one.name, "call_id": one.call_id, "is_error": bool(one.is_error)}
         if named := autogen_messages.command(self._messages, one.call_id):
             about["command"] = named
         placed = await self._placed(one.content, "command_output", about)
         return one.model_copy(update={"content": placed or one.content})
+
+    def _within(self, *texts: str) -> bool:
+        """Whether it may be what was recalled, a little more than that with what stands around it;
+        to store that again would put a placeholder in place of an answer.
+        """
+        return all(swap.swap(text, self.config.recalled + 100) is None for text in texts)
 
     async def _call(self, one: FunctionCall) -> FunctionCall:
         """Arguments stay JSON, which providers check."""

@@ -16,7 +16,7 @@ from autogen_core.models import (
 from memoryd.core import tokens
 
 FRAME = 8  # tokens around a text: its role, its name, what a provider puts between messages
-MEMORY = "memory"  # who says what is recalled
+MEMORY = "memoryd"  # who says what is recalled
 IMAGE = 1_000  # tokens, an estimate: providers reckon by size
 COMMAND_LONGEST = 500  # characters of a command that a description is made from
 PLACEHOLDERS = 4  # one part in so many of the budget is for placeholders of what is not shown
@@ -116,11 +116,11 @@ def pruned(
     shown = [message for number in chosen for message in every[number]]
     left_out = _fitting(hidden(shown), listed - 4 * FRAME)
     note = [_listed(left_out)] if left_out else []
-    return _fitted(_joined(every, sorted(chosen), at, extra, note), budget)
+    return _fitted(_joined(every, sorted(chosen), at, extra, note), budget, [*extra, *note])
 
 
 def is_memory(message: LLMMessage) -> bool:
-    """Put there by this context, within a share of its own."""
+    """Recalled for an instruction, and none itself."""
     return isinstance(message, UserMessage) and message.source == MEMORY
 
 
@@ -139,7 +139,11 @@ def _cost(every: Sequence[Sequence[LLMMessage]]) -> int:
 
 def _instruction(every: Sequence[Sequence[LLMMessage]]) -> int:
     """Where the last of the user's messages stands; -1 where there is none."""
-    users = [at for at, unit in enumerate(every) if isinstance(unit[0], UserMessage)]
+    users = [
+        at
+        for at, unit in enumerate(every)
+        if isinstance(unit[0], UserMessage) and not is_memory(unit[0])
+    ]
     return users[-1] if users else -1
 
 
@@ -195,12 +199,13 @@ def _fitting(placeholders: Sequence[str], room: int) -> list[str]:
     return kept[::-1]
 
 
-def _fitted(messages: list[LLMMessage], budget: int) -> list[LLMMessage]:
-    """Where even the newest is too long, its texts are cut: the budget holds."""
+def _fitted(messages: list[LLMMessage], budget: int, own: Sequence[LLMMessage]) -> list[LLMMessage]:
+    """Where even the newest is too long, texts are cut: the budget holds. Our own have a share."""
+    whole = {id(one) for one in own}
     longest = max((len(text) for message in messages for text in texts(message)), default=0)
     while sum(map(cost, messages)) > budget and longest > len(CUT):
         longest //= 2
-        messages = [one if is_memory(one) else cut(one, longest) for one in messages]
+        messages = [one if id(one) in whole else cut(one, longest) for one in messages]
     return messages
 
 
