@@ -83,7 +83,8 @@ GROUPS = [
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
     {"client"},
-    {"integrations.opening", "integrations.autogen_messages"},
+    {"integrations.opening"},
+    {"integrations.autogen_messages"},
     {"integrations"},
     {"__main__"},
 ]

@@ -33,9 +33,6 @@ BUDGET = 32_000  # tokens of all messages
 LEAST = 2_000  # tokens: less does not hold an answer, its placeholders and what is recalled
 RECALLED = 2_000  # tokens of what is expanded or found for an instruction
 EDGE = 300  # characters of either end of a long message that stay, since they say what it is about
-ISSUED = 1_000  # placeholders that may be expanded, the newest: as many as the daemon takes
-CONTEXT = 50  # messages that tell what an instruction means, the newest
-LONGEST = 20_000  # characters of an instruction, as the daemon takes it
 RETRIEVE = "retrieve_memory"
 
 
@@ -183,9 +180,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
                 said = await self.retrieve(memory_key, **part)  # type: ignore[arg-type]  # two of its names
             except errors.MemorydError as error:
                 return f"Refused: {error}"
-            shown = opening.fitting(said.split("\n"), self.config.recalled)
-            more = "" if len(shown) == said.count("\n") + 1 else "\n…(more: ask for lines, or find)"
-            return "\n".join(shown) + more
+            return opening.shortened(said, self.config.recalled)
 
         async def search_memory(query: str, limit: int = 5) -> str:
             found = await self.search(query, limit)
@@ -272,15 +267,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """What this instruction needs of what is not before the model, within its share."""
         said = autogen_messages.instruction(message)
         room = min(self.config.recalled, self.config.budget // 4)
-        if not said.strip() or not room:
-            return None
-        before = [line(one) for one in self._messages[-CONTEXT - 1 : -1]]
-        found = await self._memory.intent(
-            said[:LONGEST], context=before, issued=self._issued[-ISSUED:], budget=room
-        )
-        if found.action == "search" and found.query:
-            return await opening.searched(self._memory, found.query, room, self._where())
-        return await opening.opened(self._memory, found, self._where())
+        before = [line(one) for one in self._messages[-opening.MESSAGES - 1 : -1]]
+        return await opening.recalled(self._memory, said, before, self._issued, room, self._where())
 
     def _hidden(self, shown: Sequence[LLMMessage]) -> list[str]:
         """The placeholders of this context that stand in none of these messages."""

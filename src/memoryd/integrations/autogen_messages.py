@@ -14,11 +14,11 @@ from autogen_core.models import (
 )
 
 from memoryd.core import tokens
+from memoryd.integrations import opening
 
 FRAME = 8  # tokens around a text: its role, its name, what a provider puts between messages
 MEMORY = "memoryd"  # who says what is recalled
 IMAGE = 1_000  # tokens, an estimate: providers reckon by size
-COMMAND_LONGEST = 500  # characters of a command that a description is made from
 PLACEHOLDERS = 4  # one part in so many of the budget is for placeholders of what is not shown
 CUT = "…(cut to fit; it is too long for this context)"
 
@@ -80,7 +80,9 @@ def _named(arguments: str) -> str | None:
     except ValueError:
         return None  # models write broken JSON at times; the tool's name is known anyway
     named = [given.get(name) for name in ("command", "cmd")] if isinstance(given, dict) else []
-    return next((one[:COMMAND_LONGEST] for one in named if isinstance(one, str) and one), None)
+    return next(
+        (one[: opening.COMMAND_LONGEST] for one in named if isinstance(one, str) and one), None
+    )
 
 
 def units(messages: Sequence[LLMMessage]) -> list[list[LLMMessage]]:

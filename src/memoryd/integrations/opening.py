@@ -15,14 +15,33 @@ PLACES = 20  # a word that stands in more places than this tells nothing
 ENDS = 20  # lines of the beginning and of the end, where no word is found
 NUMBER = 3  # tokens that a line's share of its block's head takes, at most
 FOUND = 5  # passages of a search
+ISSUED = 1_000  # placeholders that may be expanded, the newest: as many as the daemon takes
+MESSAGES = 50  # that tell what an instruction means, the newest
+COMMAND_LONGEST = 500  # characters of a command that a description is made from
+LONGEST = 20_000  # characters of an instruction, as the daemon takes it
 _BLOCK = re.compile(r"\[lines (\d+)-(\d+) of \d+\]\n")
 
 
-async def opened(memory: AsyncClient, found: kept.Intent, where: Mapping[str, Any]) -> str | None:
-    """Recalled text for the context, in a fence that it cannot close; None where it needs none."""
+async def recalled(
+    memory: AsyncClient,
+    instruction: str,
+    context: Sequence[str],
+    issued: Sequence[str],
+    room: int,
+    where: Mapping[str, Any],
+) -> str | None:
+    """What an instruction needs of what is not before the model, within `room` tokens and in a
+    fence that it cannot close; None where it needs nothing. Only `issued` is ever opened.
+    """
+    if not instruction.strip() or not room:
+        return None
+    found = await memory.intent(
+        instruction[:LONGEST], context=context[-MESSAGES:], issued=issued[-ISSUED:], budget=room
+    )
+    if found.action == "search" and found.query:
+        return await searched(memory, found.query, room, where)
     if found.action == "expand":
-        parts = [await _part(memory, one, where) for one in found.expand]
-        return fence("\n\n".join(parts))
+        return fence("\n\n".join([await _part(memory, one, where) for one in found.expand]))
     return None
 
 
@@ -50,6 +69,14 @@ def fitting(lines: Iterable[str], room: int) -> list[str]:
             break
         kept_lines.append(line)
     return kept_lines
+
+
+def shortened(text: str, room: int) -> str:
+    """The first lines, and where there are more, how to get at them."""
+    lines = text.split("\n")
+    shown = fitting(lines, room)
+    more = [] if len(shown) == len(lines) else ["…(more: ask for lines, or find)"]
+    return "\n".join([*shown, *more])
 
 
 async def _part(memory: AsyncClient, one: kept.Expansion, where: Mapping[str, Any]) -> str:
