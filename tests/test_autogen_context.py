@@ -130,3 +130,31 @@ async def test_a_component_is_dumped_without_address_or_key(
     assert "mdk_" not in dumped and "http" not in dumped
     with pytest.raises(ValueError, match="greater than or equal to 2000"):
         autogen.MemoryContext(budget=100)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["a\0b " * 600, "a\ud800b " * 600, "漢字假名" * 500, "x" * 50_000, "a\r\nb\r\n" * 500],
+    ids=["nul", "half a letter", "no blanks", "one line", "line breaks"],
+)
+async def test_odd_outputs_come_back_and_stop_no_agent(
+    context: autogen.MemoryContext, odd: str
+) -> None:
+    await context.add_message(calling("cat odd"))
+    await context.add_message(result(odd))
+    await context.add_message(
+        UserMessage(content="What does the output of cat odd say?", source="user")
+    )
+    read = await context.get_messages()
+    [placeholder] = context.issued
+
+    assert await context.retrieve(placeholder) == odd
+    assert sum(map(autogen_messages.cost, read)) < 4_000
+
+
+async def test_a_state_of_its_own_is_loaded_as_it_was(context: autogen.MemoryContext) -> None:
+    await context.add_message(UserMessage(content="漢字假名" * 500, source="user"))
+    state = await context.save_state()
+    await context.load_state(state)
+
+    assert await context.save_state() == state

@@ -113,7 +113,10 @@ class Swapping(FunctionMiddleware):
         if await asyncio.to_thread(swap.swap, text, self._provider.threshold) is None:
             return text
         stored = await self._provider.memory.store(
-            text, metadata=about, session_id=self._session_id, **self._provider.where
+            opening.storable(text),
+            metadata=about,
+            session_id=self._session_id,
+            **self._provider.where,
         )
         self._issued.append(stored.placeholder)
         return stored.placeholder

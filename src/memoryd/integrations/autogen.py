@@ -5,6 +5,7 @@ What AutoGen hands over is never changed, only copied: it uses the same messages
 """
 
 import asyncio
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypedDict, Unpack
@@ -34,6 +35,7 @@ LEAST = 2_000  # tokens: less does not hold an answer, its placeholders and what
 RECALLED = 2_000  # tokens of what is expanded or found for an instruction
 EDGE = 300  # characters of either end of a long message that stay, since they say what it is about
 RETRIEVE = "retrieve_memory"
+OPENS = "What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."
 
 
 class Options(TypedDict, total=False):
@@ -122,9 +124,13 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         key = named["key"] if named else memory_key
         given: dict[str, Any] = {**self._where(), **part}
         found = await self._memory.retrieve(key, **given)
-        if found.content is None:
-            raise errors.Invalid(f"{key!r} is no text ({found.media_type})", field="memory_key")
-        return found.content
+        if found.content is not None:
+            return found.content
+        try:  # a text with letters that no text may have
+            return base64.b64decode(found.bytes or "").decode(errors="surrogatepass")
+        except UnicodeDecodeError as error:
+            said = f"{key!r} is no text ({found.media_type})"
+            raise errors.Invalid(said, field="memory_key") from error
 
     async def search(self, query: str, limit: int = 10) -> list[kept.ReferenceFound]:
         """What is stored, by what it says, best first."""
@@ -164,6 +170,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             self._messages, self._waiting = [], []
             self._issued = [one for one in loaded.issued if model.PLACEHOLDER.fullmatch(one)]
             self._recalled = loaded.recalled
+            if "issued" in state:  # our own: what is large in it was swapped
+                self._messages = loaded.messages
+                return
             for message in loaded.messages:
                 await self._take(message)
 
@@ -173,26 +182,23 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     def tools(self) -> list[FunctionTool]:
         """For the agent itself: open a placeholder, look for what was stored."""
-
-        async def retrieve_memory(memory_key: str, lines: str = "", find: str = "") -> str:
-            part = {name: value for name, value in (("lines", lines), ("find", find)) if value}
-            try:
-                said = await self.retrieve(memory_key, **part)  # type: ignore[arg-type]  # two of its names
-            except errors.MemorydError as error:
-                return f"Refused: {error}"
-            return opening.shortened(said, self.config.recalled)
-
-        async def search_memory(query: str, limit: int = 5) -> str:
-            found = await self.search(query, limit)
-            return "\n".join(one.placeholder for one in found) or "Nothing was found."
-
-        how = (
-            "What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."
-        )
         return [
-            FunctionTool(retrieve_memory, how),
-            FunctionTool(search_memory, "Placeholders of stored texts, by what they say."),
+            FunctionTool(self.retrieve_memory, OPENS),
+            FunctionTool(self.search_memory, "Placeholders of stored texts, by what they say."),
         ]
+
+    async def retrieve_memory(self, memory_key: str, lines: str = "", find: str = "") -> str:
+        """What an agent is answered: the first lines of it, or why it is refused."""
+        part = {name: value for name, value in (("lines", lines), ("find", find)) if value}
+        try:
+            said = await self.retrieve(memory_key, **part)  # type: ignore[arg-type]  # its names
+        except errors.MemorydError as error:
+            return f"Refused: {error}"
+        return opening.shortened(said, self.config.recalled)
+
+    async def search_memory(self, query: str, limit: int = 5) -> str:
+        found = await self.search(query, limit)
+        return "\n".join(one.placeholder for one in found) or "Nothing was found."
 
     async def _settle(self) -> None:
         """Messages that were there from the start: only now may they be stored."""
@@ -258,7 +264,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def _stored(self, text: str, kind: str, said: Mapping[str, Any]) -> kept.StoredReference:
         given = {name: value for name, value in said.items() if value is not None}
-        stored = await self._memory.store(text, type=kind, **given, **self._where(session=True))
+        content = opening.storable(text)
+        stored = await self._memory.store(content, type=kind, **given, **self._where(session=True))
         if stored.placeholder not in self._issued:
             self._issued.append(stored.placeholder)
         return stored

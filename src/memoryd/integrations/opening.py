@@ -35,8 +35,9 @@ async def recalled(
     """
     if not instruction.strip() or not room:
         return None
+    said = [_plain(one) for one in context[-MESSAGES:]]
     found = await memory.intent(
-        instruction[:LONGEST], context=context[-MESSAGES:], issued=issued[-ISSUED:], budget=room
+        _plain(instruction)[:LONGEST], context=said, issued=issued[-ISSUED:], budget=room
     )
     if found.action == "search" and found.query:
         return await searched(memory, found.query, room, where)
@@ -53,6 +54,17 @@ async def searched(
     texts = [f"{one.actor_type} {one.actor_id}: {one.text}" for one in answer.results]
     said = "\n".join(fitting(texts, room))
     return fence(said) if said else None
+
+
+def storable(text: str) -> str | bytes:
+    """As the client takes it: halves of letters, which some tools let through, only as bytes."""
+    whole = text.encode(errors="surrogatepass")
+    return text if whole == text.encode(errors="replace") else whole
+
+
+def _plain(text: str) -> str:
+    """Without halves of letters, which JSON does not take."""
+    return text.encode(errors="replace").decode()
 
 
 def fence(text: str) -> str:
@@ -85,6 +97,8 @@ async def _part(memory: AsyncClient, one: kept.Expansion, where: Mapping[str, An
         said = await _whole(memory, one, where) if one.whole else await _lines(memory, one, where)
     except errors.NotFound:
         return f"{one.key}: it is not stored any more"
+    except errors.Invalid:
+        return f"{one.key}: it is no text"
     return f"{one.key}:\n{said}"
 
 
@@ -137,12 +151,14 @@ def _counted(read: kept.ReferenceRead) -> dict[int, str]:
 
 def _within(chosen: Mapping[int, str], room: int) -> list[tuple[int, str]]:
     """As many as there is room for, those that were chosen first before the others."""
-    kept_lines = []
+    kept_lines, left = [], room
     for number, line in chosen.items():
-        room -= tokens.count(line) + 1 + NUMBER
-        if room < 0:
+        left -= tokens.count(line) + 1 + NUMBER
+        if left < 0:
             break
         kept_lines.append((number, line))
+    if not kept_lines:  # one line may be the whole text
+        kept_lines = [(number, f"{line[:room]}…") for number, line in list(chosen.items())[:1]]
     return sorted(kept_lines)
 
 
@@ -158,4 +174,4 @@ def _shown(lines: Sequence[tuple[int, str]], total: int) -> str:
                 last += 1
             shown.append(f"[lines {number}-{last} of {total}]")
         shown.append(line)
-    return "\n".join(shown) or "no line of it has room here"
+    return "\n".join(shown)
