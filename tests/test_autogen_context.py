@@ -15,6 +15,8 @@ from autogen_core.models import (
     UserMessage,
 )
 
+import conversation
+import conversation_plot
 import memoryd
 from conftest import MakeKey
 from memoryd.client import AsyncClient
@@ -158,3 +160,14 @@ async def test_a_state_of_its_own_is_loaded_as_it_was(context: autogen.MemoryCon
     await context.load_state(state)
 
     assert await context.save_state() == state
+
+
+async def test_the_bench_of_a_conversation_stays_within_its_budget(memory: AsyncClient) -> None:
+    context = autogen.MemoryContext(memory, "ada", budget=4_000)
+    found = await conversation.converse(context, 25, seed=1)
+    drawn = conversation_plot.figure(4_000, found.without, found.with_memory)
+
+    assert conversation.report(found)
+    assert max(found.with_memory) <= 4_000 < max(found.outputs)
+    assert found.without[-1] > 50_000
+    assert drawn.startswith("<svg") and drawn.count("<polyline") == 2
