@@ -155,9 +155,11 @@ async def test_what_is_erased_since_is_said_to_be_gone(
     assert "gone-1: it is not stored any more" in shown(await context.get_messages())
 
 
+@pytest.mark.parametrize("model", [False, True])  # none is configured: then the rules decide
 async def test_a_vague_instruction_brings_what_a_search_finds(
-    memory: AsyncClient, context: autogen.MemoryContext
+    memory: AsyncClient, model: bool
 ) -> None:
+    context = autogen.MemoryContext(memory, "ada", model=model)
     await memory.record("Our database is AgentFusion on port 5433.", user_id="ada")
     await context.add_message(UserMessage(content="Connect to the DB", source="user"))
     instruction, recalled = await context.get_messages()

@@ -40,7 +40,7 @@ OPENS = "What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) 
 
 class Options(TypedDict, total=False):
     """For whom, and how much: tokens of the whole context, of a text that stays in it, and of what
-    is recalled for one instruction.
+    is recalled for one instruction; whether the daemon's model decides what that is.
     """
 
     agent_id: str | None
@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     budget: int
     threshold: int
     recalled: int
+    model: bool
     initial_messages: list[LLMMessage] | None
 
 
@@ -62,6 +63,7 @@ class MemoryContextConfig(BaseModel):
     budget: int = Field(default=BUDGET, ge=LEAST)
     threshold: int = Field(default=swap.THRESHOLD, ge=1)
     recalled: int = Field(default=RECALLED, ge=0)
+    model: bool = False
     initial_messages: list[LLMMessage] | None = None
 
 
@@ -275,7 +277,10 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         said = autogen_messages.instruction(message)
         room = min(self.config.recalled, self.config.budget // 4)
         before = [line(one) for one in self._messages[-opening.MESSAGES - 1 : -1]]
-        return await opening.recalled(self._memory, said, before, self._issued, room, self._where())
+        where = self._where()
+        return await opening.recalled(
+            *(self._memory, said, before, self._issued, room, where), model=self.config.model
+        )
 
     def _hidden(self, shown: Sequence[LLMMessage]) -> list[str]:
         """The placeholders of this context that stand in none of these messages."""

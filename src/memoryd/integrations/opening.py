@@ -29,6 +29,8 @@ async def recalled(
     issued: Sequence[str],
     room: int,
     where: Mapping[str, Any],
+    *,
+    model: bool = False,
 ) -> str | None:
     """What an instruction needs of what is not before the model, within `room` tokens and in a
     fence that it cannot close; None where it needs nothing. Only `issued` is ever opened.
@@ -37,7 +39,11 @@ async def recalled(
         return None
     said = [_plain(one) for one in context[-MESSAGES:]]
     found = await memory.intent(
-        _plain(instruction)[:LONGEST], context=said, issued=issued[-ISSUED:], budget=room
+        _plain(instruction)[:LONGEST],
+        context=said,
+        issued=issued[-ISSUED:],
+        budget=room,
+        model=model,
     )
     if found.action == "search" and found.query:
         return await searched(memory, found.query, room, where)
