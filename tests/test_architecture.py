@@ -83,6 +83,9 @@ GROUPS = [
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
     {"client"},
+    {"integrations.opening"},
+    {"integrations.autogen_messages"},
+    {"integrations.autogen", "integrations.agent_framework"},
     {"__main__"},
 ]
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
@@ -172,7 +175,7 @@ def imports(path: Path) -> set[str]:
 
 def test_every_module_has_its_group() -> None:
     packages = {"", "core", "custody", "doors", "ledger", "memories", "references"}
-    packages |= {"search", "seal", "tools"}
+    packages |= {"integrations", "search", "seal", "tools"}
     modules = {module_of(path) for path in PACKAGE.rglob("*.py")} - packages
 
     assert {name for name in modules if name != "__init__" and group_of(name) is None} == set()

@@ -44,12 +44,14 @@ class SearchReferences(Session, total=False):
 
 class IntentAsked(TypedDict, total=False):
     """The messages before it, the newest last; the placeholders that you put among them, since no
-    others are expanded; tokens for what is expanded.
+    others are expanded; tokens for what is expanded; whether the daemon's model decides, if it
+    has one.
     """
 
     context: Iterable[str]
     issued: Iterable[str]
     budget: int
+    model: bool
 
 
 def store(who: Who, content: str | bytes, /, **said: Unpack[Store]) -> Call[kept.StoredReference]:

@@ -1,0 +1,129 @@
+"""Microsoft Agent Framework over memoryd: a context provider that swaps large outputs of tools for
+placeholders and recalls what an instruction needs.
+
+What it issued lies in the session's own state, and is saved and loaded with it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agent_framework import (
+    AgentSession,
+    Content,
+    ContextProvider,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+    Message,
+    SessionContext,
+    SupportsAgentRun,
+)
+
+import memoryd
+from memoryd.client import AsyncClient
+from memoryd.core import errors
+from memoryd.integrations import opening
+from memoryd.references import model, swap
+
+RECALLED = 2_000  # tokens of what is recalled for an instruction
+RETRIEVE = "retrieve_memory"
+
+
+class MemoryProvider(ContextProvider):
+    """For `Agent(context_providers=[…])`. A client that it was not given it makes, and closes."""
+
+    def __init__(
+        self,
+        memory: AsyncClient | None = None,
+        user_id: str | None = None,
+        *,
+        agent_id: str | None = None,
+        threshold: int = swap.THRESHOLD,
+        recalled: int = RECALLED,
+    ) -> None:
+        super().__init__("memoryd")
+        self.threshold = threshold
+        self.recalled = recalled
+        self.memory = memory or memoryd.aconnect()
+        self._own = memory is None
+        given = {"user_id": user_id, "agent_id": agent_id}
+        self.where: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+
+    async def before_run(
+        self,
+        *,
+        agent: SupportsAgentRun,  # noqa: ARG002  # of the framework
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
+        """Recall what the newest message needs; offer to open placeholders; watch the tools."""
+        issued = [one for one in state.get("issued", []) if model.PLACEHOLDER.fullmatch(one)]
+        state["issued"] = issued
+        before = [f"{one.role}: {one.text}" for one in context.get_messages()]
+        said = context.input_messages[-1].text if context.input_messages else ""
+        text = await opening.recalled(self.memory, said, before, issued, self.recalled, self.where)
+        if text:
+            context.extend_messages(self, [Message("user", [text])])
+        context.extend_tools(self.source_id, [self.retrieve_memory])
+        context.extend_middleware(self.source_id, [Swapping(self, issued, session.session_id)])
+
+    async def retrieve_memory(self, memory_key: str, lines: str = "", find: str = "") -> str:
+        """What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."""
+        part = {name: value for name, value in (("lines", lines), ("find", find)) if value}
+        named = model.PLACEHOLDER.fullmatch(memory_key.strip())
+        given: dict[str, Any] = {**self.where, **part}
+        try:
+            found = await self.memory.retrieve(named["key"] if named else memory_key, **given)
+        except errors.MemorydError as error:
+            return f"Refused: {error}"
+        return opening.shortened(found.content or "It is no text.", self.recalled)
+
+    async def close(self) -> None:
+        if self._own:
+            await self.memory.close()
+
+
+class Swapping(FunctionMiddleware):
+    """What a tool answers is stored where it is large; the model is given its placeholder."""
+
+    def __init__(self, provider: MemoryProvider, issued: list[str], session_id: str) -> None:
+        self._provider = provider
+        self._issued = issued
+        self._session_id = session_id
+
+    async def process(
+        self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        await call_next()
+        if context.function.name == RETRIEVE:
+            return  # it was stored already, was asked for, and is bounded
+        about = {"tool": context.function.name, **_command(context.arguments)}
+        if isinstance(context.result, str):
+            context.result = await self._short(context.result, about)
+        elif isinstance(context.result, list):
+            context.result = [
+                Content.from_text(await self._short(one.text, about))
+                if isinstance(one, Content) and one.type == "text" and one.text
+                else one
+                for one in context.result
+            ]
+
+    async def _short(self, text: str, about: dict[str, Any]) -> str:
+        if await asyncio.to_thread(swap.swap, text, self._provider.threshold) is None:
+            return text
+        stored = await self._provider.memory.store(
+            opening.storable(text),
+            metadata=about,
+            session_id=self._session_id,
+            **self._provider.where,
+        )
+        self._issued.append(stored.placeholder)
+        return stored.placeholder
+
+
+def _command(arguments: Any) -> dict[str, str]:
+    """The shell command of a call, where its arguments name one."""
+    given = arguments if isinstance(arguments, dict) else {}
+    named = given.get("command") or given.get("cmd")
+    return {"command": named[: opening.COMMAND_LONGEST]} if isinstance(named, str) else {}
