@@ -128,4 +128,4 @@ async def test_nobody_is_shown_what_is_not_theirs(
         print(f"\n{Strangers.done['reads']:,} requests, {Strangers.done['seen']:,} things seen")
 
     assert Strangers.done["reads"] > 1_500
-    assert Strangers.done["seen"] > 750
+    assert Strangers.done["seen"] > 400
