@@ -160,6 +160,7 @@ async def run(home: Path, sizes: Sizes, filled: bool = False) -> Report:
     report = Report(sizes, machine())
     if not filled:
         await fill(home, language, sizes.chunks)
+    load.read(home)
     async with serving(home, "--no-background"):
         await show_sections(report, language.queries(1, seed=2)[0])
         report.paused, report.timings = await measure(language, sizes, seed=11)
@@ -171,6 +172,7 @@ async def run(home: Path, sizes: Sizes, filled: bool = False) -> Report:
         report.paused.setdefault("first after a restart", []).append(first)
     async with serving(home):
         await bundle_fill.grow(PORT, language, sizes.backlog)
+        load.read(home)
         before = await pending()
         report.running, _ = await measure(language, sizes, seed=17)
         report.pending = before, await pending()

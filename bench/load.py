@@ -16,6 +16,7 @@ from typing import Any
 
 WORDS = 20_000
 CHARACTERS = 600  # of one event's text
+READ_BYTES = 1 << 20
 
 
 def text(draw: random.Random, characters: int = CHARACTERS) -> str:
@@ -125,6 +126,17 @@ async def ready(port: int, process: subprocess.Popen[bytes], seconds: float = 60
             return
         await asyncio.sleep(0.02)
     sys.exit(f"the daemon was not ready within {seconds} s")
+
+
+def read(home: Path) -> None:
+    """Have the home's files in memory, as on a machine that has served for a while: what comes from
+    the disk is measured apart, and some machines drop what was not read for a minute.
+    """
+    for path in home.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                while file.read(READ_BYTES):
+                    pass
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -239,6 +239,7 @@ async def measure(
     home: Path, language: scale_fill.Language, queries: int, result: scale_plot.Result
 ) -> None:
     asked = language.queries(WARM_UP + queries, seed=11)
+    load.read(home)
     async with served(home) as process:
         before = resident(process)
         await ask(asked[:WARM_UP])
@@ -254,6 +255,7 @@ async def measure(
     forget(home)
     async with served(home):
         result.cold = (await ask(asked[:1]))[0]
+    load.read(home)
     async with served(home, without_late=True):
         await ask(asked[:WARM_UP])
         result.bits = await ask(asked[WARM_UP:])

@@ -106,7 +106,7 @@ async def build(
     omitted += [one for one in found.omissions if one.section in asked.sections]
     clock.append(time.perf_counter())
     provenance = _provenance(reader, asked, gathered, found) | {"timings_ms": _timings(clock)}
-    async with receipt.writing(pool, reader.tenant_id) as conn:
+    async with db.begun(pool, reader.tenant_id, "", db.query("context.begin_receipt")) as conn:
         omitted += await _outputs(conn, reader.tenant_id, filled)
         made = Receipt(
             acb_id=acb_id,
@@ -118,7 +118,8 @@ async def build(
         head = min(gathered["head"], found.answer.head) if found.answer else gathered["head"]
         keeping = receipt.keep(conn, made, head, sealing=gathered["sealing"])
         # The answer is put together while the database writes.
-        kept, answer = await asyncio.gather(keeping, receipt.answered(made, filled))
+        packed = {name: part.items for name, part in filled.items()}
+        kept, answer = await asyncio.gather(keeping, receipt.answer(made, packed))
     if not kept:  # something was erased meanwhile, and this may show it
         return await build(pool, searcher, reader, asked, acb_id)
     return answer
@@ -127,7 +128,7 @@ async def build(
 async def _gather(
     pool: db.Pool, reader: Reader, asked: Asked, as_of: datetime | int | None
 ) -> dict[str, Any]:
-    async with db.tenant(pool, reader.tenant_id) as conn:
+    async with db.snapshot(pool, reader.tenant_id) as conn:
         position = await position_at(conn, reader.tenant_id, as_of)
         about = (reader.agent_id, asked.session_id, position)
         where = (*about, items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS)

@@ -4,8 +4,7 @@ The log cannot change those rows, so rendering them again gives the same bytes, 
 recorded since and whatever the index looks like now.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -88,14 +87,6 @@ def _kept(one: Item) -> list[Any]:
     ]
 
 
-@asynccontextmanager
-async def writing(pool: db.Pool, tenant_id: str) -> AsyncIterator[db.Conn]:
-    """A transaction of the tenant that need not be on disk when it is answered."""
-    async with db.borrow(pool) as conn, conn.transaction():
-        await conn.execute(db.query("context.begin_receipt"), tenant_id)
-        yield conn
-
-
 async def keep(conn: db.Conn, receipt: Receipt, head: int, *, sealing: bool) -> bool:
     """False, and nothing is kept, if something was erased since the log ended at `head`.
 
@@ -136,7 +127,7 @@ async def replay(conn: db.Conn, receipt: Receipt) -> Bundle:
     )
     parts = receipt.record["parts"]
     packed = {name: _replayed(part["items"], rows, parts) for name, part in sections.items()}
-    return answer(receipt, packed)
+    return await answer(receipt, packed)
 
 
 async def _rows(conn: db.Conn, tenant_id: str, kept: Sequence[Any]) -> dict[tuple[str, int], Any]:
@@ -171,11 +162,7 @@ def _replayed(
     return made
 
 
-async def answered(receipt: Receipt, filled: Mapping[str, Filled]) -> Bundle:
-    return answer(receipt, {name: part.items for name, part in filled.items()})
-
-
-def answer(receipt: Receipt, packed: Mapping[str, Sequence[Item]]) -> Bundle:
+async def answer(receipt: Receipt, packed: Mapping[str, Sequence[Item]]) -> Bundle:
     """The bundle as it is sent; the same from the receipt as from the first build."""
     used = {name: part["used"] for name, part in receipt.record["sections"].items()}
     texts = {

@@ -55,8 +55,8 @@ handed as (
   where h.status = 'pending' or (h.status = 'accepted' and h.session_id = $7)
   order by seen desc, h.position desc limit 300),
 turns as (  -- what newer turns cost is known before a text is read: what has no room stays here
-  select c.*, sum(c.cost) over (order by c.position desc)
-              - sum(c.cost) over (partition by c.position) as newer
+  select c.*, coalesce(sum(c.cost) over (order by c.position desc groups between unbounded preceding
+                                          and 1 preceding), 0) as newer
   from (
     select c.position, c.ordinal, c.event_id, c.kind, c.actor_type, c.actor_id, c.token_est, c.text,
            case when c.kind in ('tool_result', 'artifact')  -- a long one is shown as a reference
@@ -180,8 +180,8 @@ order by event_id, artifact_id;
 -- name: begin_receipt
 -- A receipt may be lost with the last instants before a crash; an event never is. An erasure holds
 -- the lock alone: it sees every receipt written before it, and the later ones see it.
-select set_config('memoryd.tenant', $1, true), set_config('synchronous_commit', 'off', true),
-       pg_advisory_xact_lock_shared(hashtextextended('memoryd.receipts.' || $1, 0));
+select set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock_shared(
+         hashtextextended('memoryd.receipts.' || current_setting('memoryd.tenant'), 0));
 
 -- name: add_receipt
 -- Unless something was erased since the head ($7) that the bundle was gathered at.
