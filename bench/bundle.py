@@ -170,9 +170,9 @@ async def run(home: Path, sizes: Sizes, filled: bool = False) -> Report:
             report.ready.append((time.perf_counter() - began) * 1000)
             first, _ = await clock(load.Client(PORT), asked(query))
         report.paused.setdefault("first after a restart", []).append(first)
+    load.read(home)
     async with serving(home):
         await bundle_fill.grow(PORT, language, sizes.backlog)
-        load.read(home)
         before = await pending()
         report.running, _ = await measure(language, sizes, seed=17)
         report.pending = before, await pending()
