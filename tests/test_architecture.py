@@ -72,7 +72,7 @@ GROUPS = [
     {"memories.facts", "memories.places", "memories.agents", "memories.refuse", "memories.find"},
     {"references.read"},
     {"references.write"},
-    {"memories.choose", "memories.change"},
+    {"memories.choose", "memories.change", "references.wording"},
     {"memories.prompt", "memories.chat", "memories.consolidate"},
     {"tools.definition"},
     {"tools.registry", "tools.arguments", "tools.results", "tools.call"},

@@ -73,6 +73,13 @@ def retrieve(who: Who, key: str, /, **asked: Unpack[Part]) -> Call[kept.Referenc
     return get(f"{REFERENCES}/{quote(key, safe='')}", kept.ReferenceRead, who.body(asked))
 
 
+def describe(who: Who, key: str, /, **asked: Unpack[Where]) -> Call[kept.DescribedReference]:
+    """Ask the daemon's model, if it has one, for a better description."""
+    path = f"{REFERENCES}/{quote(key, safe='')}/describe"
+    read = reading(kept.DescribedReference)
+    return Call("POST", path, read, params=who.body(asked))
+
+
 def search_references(
     who: Who, query: str, /, **asked: Unpack[SearchReferences]
 ) -> Call[tuple[kept.ReferenceFound, ...]]:

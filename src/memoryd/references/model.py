@@ -74,6 +74,7 @@ class Reference:
     event_id: str
     artifact_id: str | None
     position: int
+    described_by: str | None = None  # a model, where one found better words
 
     @property
     def placeholder(self) -> str:
