@@ -83,8 +83,8 @@ GROUPS = [
     {"custody.doctor", "custody.markdown", "custody.isolation"},
     {"doors"},
     {"client"},
-    {"integrations.opening"},
-    {"integrations.autogen_messages"},
+    {"integrations.opening", "integrations.pruning"},
+    {"integrations.autogen_messages", "integrations.agent_framework_messages"},
     {"integrations.autogen", "integrations.agent_framework"},
     {"__main__"},
 ]

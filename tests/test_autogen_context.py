@@ -72,7 +72,7 @@ async def test_pruning_keeps_the_budget_the_placeholders_and_calls_with_results(
         large = f"{number} {WORDS}" if number == 3 else f"step {number} " * 40
         await context.add_message(result(large, f"call-{number}"))
         read = await context.get_messages()
-        spent = sum(map(autogen_messages.cost, read))
+        spent = autogen_messages.MESSAGES.costs(read)
         assert spent <= 2_000
         calls = [one for one in read if isinstance(one, AssistantMessage)]
         results = [one for one in read if isinstance(one, FunctionExecutionResultMessage)]
@@ -93,7 +93,7 @@ async def test_even_one_answer_that_is_too_long_keeps_the_budget(memory: AsyncCl
     await context.add_message(FunctionExecutionResultMessage(content=many))
     read = await context.get_messages()
 
-    assert sum(map(autogen_messages.cost, read)) <= 2_000
+    assert autogen_messages.MESSAGES.costs(read) <= 2_000
     assert isinstance(read[1], FunctionExecutionResultMessage)
     assert len(read[1].content) == 20 and "…(cut to fit" in read[1].content[0].content
 
@@ -151,7 +151,7 @@ async def test_odd_outputs_come_back_and_stop_no_agent(
     [placeholder] = context.issued
 
     assert await context.retrieve(placeholder) == odd
-    assert sum(map(autogen_messages.cost, read)) < 4_000
+    assert autogen_messages.MESSAGES.costs(read) < 4_000
 
 
 async def test_a_state_of_its_own_is_loaded_as_it_was(context: autogen.MemoryContext) -> None:

@@ -1,5 +1,5 @@
 """Microsoft Agent Framework over memoryd: a context provider that swaps large outputs of tools for
-placeholders and recalls what an instruction needs.
+placeholders, recalls what an instruction needs and keeps each call of the model within a budget.
 
 What it issued lies in the session's own state, and is saved and loaded with it.
 """
@@ -10,6 +10,8 @@ from typing import Any
 
 from agent_framework import (
     AgentSession,
+    ChatContext,
+    ChatMiddleware,
     Content,
     ContextProvider,
     FunctionInvocationContext,
@@ -22,9 +24,12 @@ from agent_framework import (
 import memoryd
 from memoryd.client import AsyncClient
 from memoryd.core import errors
-from memoryd.integrations import opening
+from memoryd.integrations import agent_framework_messages as messages
+from memoryd.integrations import opening, pruning
 from memoryd.references import model, swap
 
+BUDGET = 32_000  # tokens of all messages that a model is given
+LEAST = 2_000  # tokens: less does not hold an answer, its placeholders and what is recalled
 RECALLED = 2_000  # tokens of what is recalled for an instruction
 RETRIEVE = "retrieve_memory"
 
@@ -40,10 +45,14 @@ class MemoryProvider(ContextProvider):
         agent_id: str | None = None,
         threshold: int = swap.THRESHOLD,
         recalled: int = RECALLED,
+        budget: int = BUDGET,
     ) -> None:
-        super().__init__("memoryd")
+        super().__init__(messages.SOURCE)
+        if budget < LEAST:
+            raise ValueError(f"budget must be greater than or equal to {LEAST}, not {budget}")
         self.threshold = threshold
-        self.recalled = recalled
+        self.recalled = min(recalled, budget // 4)
+        self.budget = budget
         self.memory = memory or memoryd.aconnect()
         self._own = memory is None
         given = {"user_id": user_id, "agent_id": agent_id}
@@ -57,7 +66,9 @@ class MemoryProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """Recall what the newest message needs; offer to open placeholders; watch the tools."""
+        """Recall what the newest message needs; offer to open placeholders; watch what tools answer
+        and what the model is given.
+        """
         issued = [one for one in state.get("issued", []) if model.PLACEHOLDER.fullmatch(one)]
         state["issued"] = issued
         before = [f"{one.role}: {one.text}" for one in context.get_messages()]
@@ -66,7 +77,8 @@ class MemoryProvider(ContextProvider):
         if text:
             context.extend_messages(self, [Message("user", [text])])
         context.extend_tools(self.source_id, [self.retrieve_memory])
-        context.extend_middleware(self.source_id, [Swapping(self, issued, session.session_id)])
+        context.extend_middleware(self.source_id, Swapping(self, issued, session.session_id))
+        context.extend_middleware(self.source_id, Fitting(self.budget, issued))
 
     async def retrieve_memory(self, memory_key: str, lines: str = "", find: str = "") -> str:
         """What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."""
@@ -98,7 +110,7 @@ class Swapping(FunctionMiddleware):
         await call_next()
         if context.function.name == RETRIEVE:
             return  # it was stored already, was asked for, and is bounded
-        about = {"tool": context.function.name, **_command(context.arguments)}
+        about = {"tool": context.function.name, **messages.command(context.arguments)}
         if isinstance(context.result, str):
             context.result = await self._short(context.result, about)
         elif isinstance(context.result, list):
@@ -122,8 +134,19 @@ class Swapping(FunctionMiddleware):
         return stored.placeholder
 
 
-def _command(arguments: Any) -> dict[str, str]:
-    """The shell command of a call, where its arguments name one."""
-    given = arguments if isinstance(arguments, dict) else {}
-    named = given.get("command") or given.get("cmd")
-    return {"command": named[: opening.COMMAND_LONGEST]} if isinstance(named, str) else {}
+class Fitting(ChatMiddleware):
+    """What a model is given stays within the budget, before each of its calls; the history is the
+    framework's own, and stays as it is.
+    """
+
+    def __init__(self, budget: int, issued: list[str]) -> None:
+        self._budget = budget
+        self._issued = issued
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        if not messages.fits(context.messages, self._budget):
+            recalled = "\n".join(one.text for one in context.messages if messages.is_memory(one))
+            others = [one for one in context.messages if not messages.is_memory(one)]
+            given = (others, self._budget, recalled or None, self._issued)
+            context.messages = pruning.pruned(messages.MESSAGES, *given)
+        await call_next()

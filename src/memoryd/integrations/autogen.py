@@ -7,7 +7,7 @@ What AutoGen hands over is never changed, only copied: it uses the same messages
 import asyncio
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self, TypedDict, Unpack
 
 from autogen_core import Component, FunctionCall
@@ -26,8 +26,8 @@ import memoryd
 from memoryd.client import AsyncClient, kept, references
 from memoryd.core import errors
 from memoryd.core.model import Channel
-from memoryd.integrations import autogen_messages, opening
-from memoryd.integrations.autogen_messages import line, pruned
+from memoryd.integrations import autogen_messages, opening, pruning
+from memoryd.integrations.autogen_messages import line
 from memoryd.references import model, swap
 
 BUDGET = 32_000  # tokens of all messages
@@ -150,7 +150,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """What a model is given: within the budget, and no placeholder is lost for it."""
         async with self._taking:
             await self._settle()
-            return pruned(self._messages, self.config.budget, self._recalled, self._hidden)
+            given = (self._messages, self.config.budget, self._recalled, self._issued)
+            return pruning.pruned(autogen_messages.MESSAGES, *given)
 
     async def clear(self) -> None:
         """Forget the conversation; what was stored stays stored."""
@@ -281,11 +282,6 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return await opening.recalled(
             *(self._memory, said, before, self._issued, room, where), model=self.config.model
         )
-
-    def _hidden(self, shown: Sequence[LLMMessage]) -> list[str]:
-        """The placeholders of this context that stand in none of these messages."""
-        told = "\n".join(text for one in shown for text in autogen_messages.texts(one))
-        return [one for one in self._issued if one not in told]
 
     def _where(self, *, session: bool = False) -> dict[str, Any]:
         names = ("user_id", "agent_id", "channel", *(("session_id",) if session else ()))
