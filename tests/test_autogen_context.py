@@ -151,6 +151,7 @@ async def test_odd_outputs_come_back_and_stop_no_agent(
     [placeholder] = context.issued
 
     assert await context.retrieve(placeholder) == odd
+    assert (await context.retrieve_memory(placeholder)).startswith(odd[:3])
     assert autogen_messages.MESSAGES.costs(read) < 4_000
 
 

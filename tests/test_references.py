@@ -251,3 +251,13 @@ async def test_a_text_is_swapped_only_when_it_is_too_long(client: httpx.AsyncCli
     assert forced["swapped"]
     assert (await read(client, long["reference"]["key"]))["content"] == LOG
     assert len((await ask(client, "GET", REFERENCES))["references"]) == 2
+
+
+async def test_an_empty_output_stays_and_a_blank_description_is_made(
+    client: httpx.AsyncClient,
+) -> None:
+    stays = await ask(client, "POST", f"{REFERENCES}/swap", json={"text": ""})
+    made = await store(client, "# A plan\n\nFirst things first.", description=" \n")
+
+    assert (stays["text"], stays["swapped"]) == ("", False)
+    assert made["description"] == "A plan"

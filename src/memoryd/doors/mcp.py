@@ -90,7 +90,7 @@ async def serve_mcp(
     """
     reader_for(caller, asking.tenant_id, asking.channel, asking.user_id, asking.agent_id)
     http.check_media_type(request)
-    body = await http.read_body(request, MAX_JSON_BYTES, "POST /api/v1/artifacts takes more")
+    body = await http.read_body(request, MAX_JSON_BYTES, http.MORE)
     _check_message(http.parse_json(body))
     mcp_server = await asyncio.to_thread(importlib.import_module, "memoryd.doors.mcp_server")
     api: httpx.AsyncClient = request.app.state.within

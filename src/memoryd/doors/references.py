@@ -59,7 +59,7 @@ async def swap_text(asked: SwapAsked, daemon: DaemonOf, caller: WriterOf) -> Swa
     where it has more tokens than the threshold.
     """
     reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
-    text = draft.text(asked.text)
+    text = asked.text.encode()  # what came as JSON has whole letters
     done = await write.swap(daemon, caller, asked.draft(), text, asked.threshold)
     if done is None:
         return Swapped(text=asked.text, swapped=False, reference=None)

@@ -83,10 +83,9 @@ class MemoryProvider(ContextProvider):
     async def retrieve_memory(self, memory_key: str, lines: str = "", find: str = "") -> str:
         """What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."""
         part = {name: value for name, value in (("lines", lines), ("find", find)) if value}
-        named = model.PLACEHOLDER.fullmatch(memory_key.strip())
         given: dict[str, Any] = {**self.where, **part}
         try:
-            found = await self.memory.retrieve(named["key"] if named else memory_key, **given)
+            found = await self.memory.retrieve(memory_key, **given)
         except errors.MemorydError as error:
             return f"Refused: {error}"
         return opening.shortened(found.content or "It is no text.", self.recalled)

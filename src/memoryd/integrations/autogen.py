@@ -122,16 +122,14 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def retrieve(self, memory_key: str, **part: Unpack[references.Part]) -> str:
         """What a key or its placeholder stands for, or a part of it."""
-        named = model.PLACEHOLDER.fullmatch(memory_key.strip())
-        key = named["key"] if named else memory_key
         given: dict[str, Any] = {**self._where(), **part}
-        found = await self._memory.retrieve(key, **given)
+        found = await self._memory.retrieve(memory_key, **given)
         if found.content is not None:
             return found.content
         try:  # a text with letters that no text may have
             return base64.b64decode(found.bytes or "").decode(errors="surrogatepass")
         except UnicodeDecodeError as error:
-            said = f"{key!r} is no text ({found.media_type})"
+            said = f"{memory_key!r} is no text ({found.media_type})"
             raise errors.Invalid(said, field="memory_key") from error
 
     async def search(self, query: str, limit: int = 10) -> list[kept.ReferenceFound]:

@@ -94,6 +94,8 @@ def shortened(text: str, room: int) -> str:
     lines = text.split("\n")
     shown = fitting(lines, room)
     more = [] if len(shown) == len(lines) else ["…(more: ask for lines, or find)"]
+    if not shown and room:  # one line may be the whole text
+        shown = [lines[0][:room]]
     return "\n".join([*shown, *more])
 
 

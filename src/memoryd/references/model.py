@@ -94,6 +94,16 @@ def placeholder(key: str, description: str, token_count: int) -> str:
     return f"[MemoryRef: {key} - {brief(description)} - {token_count} tokens]"
 
 
+def key_of(given: str) -> str:
+    """The key that is meant: models copy the whole placeholder.
+
+    >>> key_of(" [MemoryRef: cmd_log_123 - NPM Install Output - 2340 tokens]"), key_of("log")
+    ('cmd_log_123', 'log')
+    """
+    found = PLACEHOLDER.fullmatch(given.strip())
+    return found["key"] if found else given
+
+
 def keys_in(text: str) -> list[str]:
     """The keys of the placeholders in `text`, each once, in their order."""
     return list(dict.fromkeys(found["key"] for found in PLACEHOLDER.finditer(text)))

@@ -150,7 +150,7 @@ def _prepared(caller: Caller, draft: Draft, output: bytes) -> record.Write:
     said = "".join(piece.text for piece in prepared.chunks)
     metadata = kept.get("metadata", {})
     binary = "line_range" not in event.content
-    if not kept.get("description"):
+    if not kept.get("description", "").strip():
         media_type = event.content["media_type"]
         kept["description"] = (
             describe.binary(_beginning(prepared), event.content["size"], media_type, metadata)

@@ -66,9 +66,7 @@ def _result(one: Found) -> Result:
 
 def _key(given: str) -> str:
     """As it was meant: models copy the whole placeholder."""
-    said = given.strip()
-    if found := model.PLACEHOLDER.fullmatch(said):
-        return found["key"]
+    said = model.key_of(given.strip())
     if len(said) > model.KEY_LONGEST:
         limit = f"{model.KEY_LONGEST} characters"
         raise errors.Invalid("a key is shorter", field="memory_key", limit=limit)
