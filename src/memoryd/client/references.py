@@ -8,6 +8,7 @@ from urllib.parse import quote
 from memoryd.client import kept
 from memoryd.client.call import Call, Moment, Session, Where, Who, Write, get, post, reading
 from memoryd.client.log import V1
+from memoryd.core import errors
 from memoryd.references import model
 
 REFERENCES = f"{V1}/references"
@@ -96,4 +97,8 @@ def intent(_: Who, instruction: str, /, **asked: Unpack[IntentAsked]) -> Call[ke
 
 
 def _path(key: str) -> str:
+    if not key:
+        raise errors.Invalid(
+            "it is empty: name what is asked for", field="key", limit="1 character"
+        )
     return f"{REFERENCES}/{quote(model.key_of(key), safe='')}"

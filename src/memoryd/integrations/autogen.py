@@ -198,7 +198,10 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return opening.shortened(said, self.config.recalled)
 
     async def search_memory(self, query: str, limit: int = 5) -> str:
-        found = await self.search(query, limit)
+        try:
+            found = await self.search(query, limit)
+        except errors.MemorydError as error:
+            return f"Refused: {error}"
         return "\n".join(one.placeholder for one in found) or "Nothing was found."
 
     async def _settle(self) -> None:

@@ -123,16 +123,21 @@ async def _lines(memory: AsyncClient, one: kept.Expansion, where: Mapping[str, A
         await memory.retrieve(one.key, find=word, context=CONTEXT, limit=PLACES, **where)
         for word in one.find
     ]
-    told = sorted(
-        (at for at in places if 0 < at.part.total <= PLACES), key=lambda at: at.part.total
-    )
+    told = sorted((at for at in places if 0 < at.part.total <= PLACES), key=_rarity)
     chosen: dict[int, str] = {}
     for at in told:
-        chosen |= numbered(at.content or "")
+        for number, line in numbered(at.content or "").items():
+            before = chosen.get(number, line)  # of a long line, what is around another word
+            chosen[number] = before if line in before else f"{before} {line}"
     if not chosen:
         last = await memory.retrieve(one.key, lines=f"-{ENDS}", **where)
         chosen = {**_counted(first), **_counted(last)}
     return _shown(_within(chosen, one.max_tokens), total)
+
+
+def _rarity(at: kept.ReferenceRead) -> tuple[int, int]:
+    """In how many lines a word stands; in a long one, how much is around all its places."""
+    return at.part.total, len(at.content or "")
 
 
 def numbered(found: str) -> dict[int, str]:

@@ -94,9 +94,12 @@ def _chosen(kind: Kind[M], every: Sequence[Unit[M]], at: int, room: int) -> set[
     system = [n for n, unit in enumerate(every) if kind.role(unit[0]) == "system"]
     chosen: set[int] = set()
     for number in dict.fromkeys([newest, at, *reversed(system)]):
-        if number >= 0 and (number == newest or kind.costs(every[number]) <= room):
+        cost = kind.costs(every[number])
+        if number == newest and cost > room:  # it will be cut: others have the other half
+            cost = room // 2
+        if number >= 0 and cost <= room:
             chosen.add(number)
-            room -= kind.costs(every[number])
+            room -= cost
     for number in range(newest, -1, -1):
         if number in chosen:
             continue
