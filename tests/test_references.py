@@ -221,7 +221,10 @@ async def test_the_tools_store_retrieve_and_search(client: httpx.AsyncClient) ->
     some = await call("retrieve_memory", memory_key=made["placeholder"], find="left-pad")
     whole = await call("retrieve_memory", memory_key=made["memory_key"])
     [found] = (await call("search_memory", query="left-pad postinstall"))["results"]
+    body = {"arguments": {"memory_key": "none"}}
+    unknown = await client.post("/api/v1/tools/retrieve_memory", json=body)
 
+    wire.assert_refused(unknown, 404, "memory_key")
     assert made["placeholder"].startswith("[MemoryRef: npm-install-")
     assert "left-pad@9.9.9" in some["content"] and some["part"]["total"] == 1
     assert whole["content"] == LOG
