@@ -102,6 +102,8 @@ async def test_when_the_daemon_that_was_found_is_gone_another_is_found_or_starte
             await memory.record("Before.")
             first.process.kill()
             first.process.wait()
+            with pytest.raises(errors.Unavailable, match="no daemon answers"):
+                await memory.request("POST", "/api/v1/search", json={"query": "before"})
             with commands.serving(home) as second:
                 found = await use(mcp, "retrieve_memory", memory_key=stored["placeholder"])
                 await memory.record("Between.")

@@ -80,24 +80,27 @@ class Joined:
         self._opening = asyncio.Lock()
         self._client: httpx.AsyncClient | None = None
 
-    async def reach(self, lost: httpx.AsyncClient | None = None) -> httpx.AsyncClient:
-        """The way to it; another than the one that was `lost`."""
+    async def reach(self) -> httpx.AsyncClient:
         async with self._opening:
-            if self._client is None or self._client is lost:
+            if self._client is None:
                 found = serving.located(self._settings) if self._seek else self._settings
                 opened = client(found, self._say, work=True, seconds=self._seconds)
                 self._client = await self._open.enter_async_context(opened)
             return self._client
 
     async def send(self, method: str, path: str, *, again: bool, **sent: Any) -> httpx.Response:
-        """As `send`."""
+        """As `send`. What may not be sent again fails with the daemon that is lost; the next call
+        looks for another.
+        """
         way = await self.reach()
         try:
             return await send(way, method, path, again=again, **sent)
         except errors.Unavailable:
+            if self._seek and self._client is way:
+                self._client = None
             if not (self._seek and again):
                 raise
-        return await send(await self.reach(way), method, path, again=again, **sent)
+        return await send(await self.reach(), method, path, again=again, **sent)
 
     async def close(self) -> None:
         """Let go of the connection; a daemon of this process stops."""
