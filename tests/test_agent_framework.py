@@ -137,6 +137,35 @@ async def test_every_call_of_the_model_keeps_the_budget_the_placeholders_and_cal
     assert len(session.state["in_memory"]["messages"]) > 20  # the history itself stays whole
 
 
+async def test_an_instruction_is_understood_from_the_history(memory: AsyncClient) -> None:
+    """Which the framework loads after other providers, where none of them is given one."""
+    await memory.record("The database of AgentFusion is at db1.", user_id="ada")
+    client = Scripted("Good.", "Connected.", "Connected.", ("steps", {"number": 1}), "Yes.")
+    agent = agent_of(client, memory, "ada", steps)
+    told = agent.create_session()
+    await agent.run("We use the database AgentFusion.", session=told)
+    await agent.run("Connect to the database", session=told)
+    await agent.run("Connect to the database", session=agent.create_session())
+    await agent.run("Connect to the database", session=agent.create_session())
+
+    assert "<memory>" not in client.asked[1]
+    assert client.asked[2].startswith("Connect to the database\n<memory>\n")
+    assert "AgentFusion is at db1" in client.asked[2]
+    assert client.asked[4].startswith("Connect to the database\n<memory>\n")
+    assert client.asked[4].count("<memory>") == 1 and "step 1 " in client.asked[4]
+
+
+async def test_what_was_said_before_may_be_longer_than_a_request(memory: AsyncClient) -> None:
+    client = Scripted("Long.", "As I said.")
+    agent = agent_of(client, memory)
+    session = agent.create_session()
+    await agent.run("word " * 300_000, session=session)
+    await agent.run("Connect to the DB", session=session)
+
+    assert MESSAGES.costs(client.given[1]) <= 32_000
+    assert client.asked[1].endswith("Connect to the DB")
+
+
 async def test_even_one_message_that_is_too_long_keeps_the_budget(memory: AsyncClient) -> None:
     client = Scripted("Long.")
     await agent_of(client, memory, budget=2_000).run("Look at this: " + "word " * 5_000)

@@ -5,7 +5,7 @@ What it issued lies in the session's own state, and is saved and loaded with it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from agent_framework import (
@@ -25,7 +25,7 @@ import memoryd
 from memoryd.client import AsyncClient
 from memoryd.core import errors
 from memoryd.integrations import agent_framework_messages as messages
-from memoryd.integrations import opening, pruning
+from memoryd.integrations import opening
 from memoryd.references import model, swap
 
 BUDGET = 32_000  # tokens of all messages that a model is given
@@ -66,19 +66,12 @@ class MemoryProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """Recall what the newest message needs; offer to open placeholders; watch what tools answer
-        and what the model is given.
-        """
+        """Offer to open placeholders; watch what tools answer and what the model is given."""
         issued = [one for one in state.get("issued", []) if model.PLACEHOLDER.fullmatch(one)]
         state["issued"] = issued
-        before = [f"{one.role}: {one.text}" for one in context.get_messages()]
-        said = context.input_messages[-1].text if context.input_messages else ""
-        text = await opening.recalled(self.memory, said, before, issued, self.recalled, self.where)
-        if text:
-            context.extend_messages(self, [Message("user", [text])])
         context.extend_tools(self.source_id, [self.retrieve_memory])
         context.extend_middleware(self.source_id, Swapping(self, issued, session.session_id))
-        context.extend_middleware(self.source_id, Fitting(self.budget, issued))
+        context.extend_middleware(self.source_id, Giving(self, issued, context.input_messages))
 
     async def retrieve_memory(self, memory_key: str, lines: str = "", find: str = "") -> str:
         """What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."""
@@ -133,19 +126,31 @@ class Swapping(FunctionMiddleware):
         return stored.placeholder
 
 
-class Fitting(ChatMiddleware):
-    """What a model is given stays within the budget, before each of its calls; the history is the
-    framework's own, and stays as it is.
+class Giving(ChatMiddleware):
+    """What a model is given in a run: with what the instruction needs after it, and within the
+    budget. The history is the framework's own, and stays as it is.
     """
 
-    def __init__(self, budget: int, issued: list[str]) -> None:
-        self._budget = budget
+    def __init__(
+        self, provider: MemoryProvider, issued: list[str], given: Sequence[Message]
+    ) -> None:
+        self._provider = provider
         self._issued = issued
+        self._given = given
+        self._recalled: str | None = None
+        self._asked = False
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        if not messages.fits(context.messages, self._budget):
-            recalled = "\n".join(one.text for one in context.messages if messages.is_memory(one))
-            others = [one for one in context.messages if not messages.is_memory(one)]
-            given = (others, self._budget, recalled or None, self._issued)
-            context.messages = pruning.pruned(messages.MESSAGES, *given)
+        if not self._asked:  # only here is the history before us, whichever provider has it
+            self._asked = True
+            self._recalled = await self._recall(context.messages)
+        given = (context.messages, self._provider.budget, self._recalled, self._issued)
+        context.messages = messages.given(*given)
         await call_next()
+
+    async def _recall(self, every: Sequence[Message]) -> str | None:
+        """What the instruction needs of what is not before the model."""
+        said = self._given[-1].text if self._given else ""
+        before = [messages.line(one) for one in every[: len(every) - len(self._given)]]
+        by = self._provider
+        return await opening.recalled(by.memory, said, before, self._issued, by.recalled, by.where)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from agent_framework import Content, Message
 
-from memoryd.integrations import opening
+from memoryd.integrations import opening, pruning
 from memoryd.integrations.pruning import Kind, Role
 
 SOURCE = "memoryd"  # of what is recalled, and of what stands for what is left out
@@ -19,8 +19,21 @@ def is_memory(message: Message) -> bool:
     return isinstance(said, dict) and said.get("source_id") == SOURCE
 
 
-def fits(messages: Sequence[Message], budget: int) -> bool:
-    return MESSAGES.costs(messages) <= budget
+def line(message: Message) -> str:
+    """As intent reads it: who, and what they said."""
+    return f"{message.role}: {' '.join(_texts(message))}"
+
+
+def given(
+    messages: Sequence[Message], budget: int, recalled: str | None, issued: Sequence[str]
+) -> list[Message]:
+    """What a model is given: as it is with what was recalled, where that fits, else pruned."""
+    extra = [_say(recalled)] if recalled else []
+    if MESSAGES.costs([*messages, *extra]) > budget:
+        return pruning.pruned(MESSAGES, messages, budget, recalled, issued)
+    users = [at for at, one in enumerate(messages, 1) if _role(one) == "user"]
+    after = users[-1] if users else len(messages)
+    return [*messages[:after], *extra, *messages[after:]]
 
 
 def command(arguments: object) -> dict[str, str]:

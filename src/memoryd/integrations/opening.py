@@ -18,7 +18,9 @@ FOUND = 5  # passages of a search
 ISSUED = 1_000  # placeholders that may be expanded, the newest: as many as the daemon takes
 MESSAGES = 50  # that tell what an instruction means, the newest
 COMMAND_LONGEST = 500  # characters of a command that a description is made from
-LONGEST = 20_000  # characters of an instruction, as the daemon takes it
+LONGEST = (
+    20_000  # characters of an instruction, as the daemon takes it, and of what was said before
+)
 _BLOCK = re.compile(r"\[lines (\d+)-(\d+) of \d+\]\n")
 
 
@@ -37,7 +39,7 @@ async def recalled(
     """
     if not instruction.strip() or not room:
         return None
-    said = [_plain(one) for one in context[-MESSAGES:]]
+    said = [_plain(one[-LONGEST:]) for one in context[-MESSAGES:]]
     found = await memory.intent(
         _plain(instruction)[:LONGEST],
         context=said,
