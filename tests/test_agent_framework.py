@@ -96,15 +96,17 @@ async def test_the_agent_opens_a_placeholder_and_foreign_keys_are_refused(
     stored = await memory.store(LOG, key="the-log", user_id="ada")
     find = ("retrieve_memory", {"memory_key": stored.placeholder, "find": "left-pad"})
     whole = ("retrieve_memory", {"memory_key": "the-log"})
-    ada = Scripted(find, "Yes.", whole, "Yes.")
+    search = ("search_memory", {"query": "left-pad"})
+    ada = Scripted(find, "Yes.", whole, "Yes.", search, "Yes.")
     agent = agent_of(ada, memory)
-    await agent.run("Go on.")
-    await agent.run("Go on.")
+    for _ in range(3):
+        await agent.run("Go on.")
     bob = Scripted(whole, "No.")
     await agent_of(bob, memory, "bob").run("Go on.")
 
     assert "left-pad@9.9.9" in ada.asked[1]
     assert "package-1 " in ada.asked[3] and "…(more: ask for lines, or find)" in ada.asked[3]
+    assert stored.placeholder in ada.asked[5]
     assert "Refused: there is no reference 'the-log'" in bob.asked[1]
 
 

@@ -69,7 +69,7 @@ class MemoryProvider(ContextProvider):
         """Offer to open placeholders; watch what tools answer and what the model is given."""
         issued = [one for one in state.get("issued", []) if model.PLACEHOLDER.fullmatch(one)]
         state["issued"] = issued
-        context.extend_tools(self.source_id, [self.retrieve_memory])
+        context.extend_tools(self.source_id, [self.retrieve_memory, self.search_memory])
         context.extend_middleware(self.source_id, Swapping(self, issued, session.session_id))
         context.extend_middleware(self.source_id, Giving(self, issued, context.input_messages))
 
@@ -82,6 +82,14 @@ class MemoryProvider(ContextProvider):
         except errors.MemorydError as error:
             return f"Refused: {error}"
         return opening.shortened(found.content or "It is no text.", self.recalled)
+
+    async def search_memory(self, query: str, limit: int = 5) -> str:
+        """Placeholders of stored texts, by what they say."""
+        try:
+            found = await self.memory.search_references(query, limit=limit, **self.where)
+        except errors.MemorydError as error:
+            return f"Refused: {error}"
+        return "\n".join(one.placeholder for one in found) or "Nothing was found."
 
     async def close(self) -> None:
         if self._own:
