@@ -86,7 +86,7 @@ async def converse(context: autogen.MemoryContext, steps: int, seed: int) -> Mea
         messages = step_messages(step, texts[-1])
         for message in messages:
             await plain.add_message(message)
-        whole += sum(map(autogen_messages.cost, messages))
+        whole += autogen_messages.MESSAGES.costs(messages)
         began = time.perf_counter()
         for message in messages:
             await context.add_message(message)
@@ -96,7 +96,7 @@ async def converse(context: autogen.MemoryContext, steps: int, seed: int) -> Mea
         measured.added.append((took - began) * 1_000)
         measured.outputs.append(tokens.count(texts[-1]))
         measured.without.append(whole)
-        measured.with_memory.append(sum(map(autogen_messages.cost, given)))
+        measured.with_memory.append(autogen_messages.MESSAGES.costs(given))
     await compare(context, plain, texts)
     return measured
 

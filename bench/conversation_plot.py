@@ -7,6 +7,7 @@ from scale_plot import BLUE, BOTTOM, HEIGHT, LEFT, RED, RIGHT, STYLE, TOP, WIDTH
 
 LOW, HIGH = 100, 10_000_000  # tokens, the ends of the logarithmic axis
 TICK = 50  # steps
+CLEAR = 20  # steps: beyond them no line crosses that of the budget
 
 
 def figure(budget: int, without: Sequence[int], with_memory: Sequence[int]) -> str:
@@ -19,7 +20,7 @@ def figure(budget: int, without: Sequence[int], with_memory: Sequence[int]) -> s
         f'<text class="title" x="{LEFT}" y="26">{title}</text>',
         *_grid(steps),
         f'<line class="aim" stroke="{BLUE}" {across}/>',
-        f'<text x="{LEFT + 6}" y="{limit - 5:.1f}">budget: {budget:,}</text>',
+        f'<text x="{_across(CLEAR, steps):.1f}" y="{limit - 5:.1f}">budget: {budget:,}</text>',
         *_line("everything kept", RED, without),
         *_line("with memoryd", BLUE, with_memory),
     ]
@@ -46,7 +47,7 @@ def _grid(steps: int) -> list[str]:
         y = _up(10**power)
         parts += [
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>',
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{10**power:,}</text>',
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_short(10**power)}</text>',
         ]
     for step in range(TICK, steps + 1, TICK):
         x = _across(step, steps)
@@ -55,6 +56,11 @@ def _grid(steps: int) -> list[str]:
         )
     middle = (LEFT + WIDTH - RIGHT) / 2
     return [*parts, f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">step</text>']
+
+
+def _short(value: int) -> str:
+    """In the room that the margin has, whatever the font."""
+    return f"{value // 10**6} M" if value >= 10**6 else f"{value:,}"
 
 
 def _across(step: int, steps: int) -> float:

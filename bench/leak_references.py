@@ -67,6 +67,8 @@ one("GET")
 one("GET", "/raw")
 one("POST", "/deactivate")
 one("DELETE", "/deactivate")
+one("POST", "/describe")
+one("DELETE", "/describe")
 
 
 @case("GET", REFERENCES)

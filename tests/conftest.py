@@ -71,10 +71,10 @@ async def serving(daemon: Daemon) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def running(target: db.Target) -> AsyncIterator[httpx.AsyncClient]:
+async def running(target: db.Target, **given: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A daemon of its own on `target`, and a client of it."""
     async with (
-        composition.running(outside(target), print) as daemon,
+        composition.running(outside(target, **given), print) as daemon,
         serving(daemon) as url,
         asking(url) as connected,
     ):

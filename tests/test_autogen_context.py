@@ -72,7 +72,7 @@ async def test_pruning_keeps_the_budget_the_placeholders_and_calls_with_results(
         large = f"{number} {WORDS}" if number == 3 else f"step {number} " * 40
         await context.add_message(result(large, f"call-{number}"))
         read = await context.get_messages()
-        spent = sum(map(autogen_messages.cost, read))
+        spent = autogen_messages.MESSAGES.costs(read)
         assert spent <= 2_000
         calls = [one for one in read if isinstance(one, AssistantMessage)]
         results = [one for one in read if isinstance(one, FunctionExecutionResultMessage)]
@@ -93,7 +93,7 @@ async def test_even_one_answer_that_is_too_long_keeps_the_budget(memory: AsyncCl
     await context.add_message(FunctionExecutionResultMessage(content=many))
     read = await context.get_messages()
 
-    assert sum(map(autogen_messages.cost, read)) <= 2_000
+    assert autogen_messages.MESSAGES.costs(read) <= 2_000
     assert isinstance(read[1], FunctionExecutionResultMessage)
     assert len(read[1].content) == 20 and "…(cut to fit" in read[1].content[0].content
 
@@ -151,7 +151,8 @@ async def test_odd_outputs_come_back_and_stop_no_agent(
     [placeholder] = context.issued
 
     assert await context.retrieve(placeholder) == odd
-    assert sum(map(autogen_messages.cost, read)) < 4_000
+    assert (await context.retrieve_memory(placeholder)).startswith(odd[:3])
+    assert autogen_messages.MESSAGES.costs(read) < 4_000
 
 
 async def test_a_state_of_its_own_is_loaded_as_it_was(context: autogen.MemoryContext) -> None:
@@ -171,3 +172,37 @@ async def test_the_bench_of_a_conversation_stays_within_its_budget(memory: Async
     assert max(found.with_memory) <= 4_000 < max(found.outputs)
     assert found.without[-1] > 50_000
     assert drawn.startswith("<svg") and drawn.count("<polyline") == 2
+
+
+async def test_of_a_text_of_one_line_a_question_brings_what_is_around_its_words(
+    context: autogen.MemoryContext,
+) -> None:
+    states = {f"pkg-{n}": "ok" for n in range(3_000)} | {"pkg-777": "failed: ENOSPC"}
+    await context.add_message(calling("npm audit --json"))
+    await context.add_message(result(json.dumps({"packages": states})))
+    question = "Why did pkg-777 fail in the npm audit output of packages?"
+    await context.add_message(UserMessage(content=question, source="user"))
+    read = shown(await context.get_messages())
+
+    assert "failed: ENOSPC" in read
+    assert "pkg-1500" not in read and "pkg-2999" not in read
+
+
+async def test_a_last_message_that_is_too_long_leaves_the_instruction_its_room(
+    memory: AsyncClient,
+) -> None:
+    context = autogen.MemoryContext(memory, "ada", budget=2_000)
+    await context.add_message(UserMessage(content="Tell me what the rules say.", source="user"))
+    await context.add_message(SystemMessage(content="You follow the rules. " * 2_000))
+    read = await context.get_messages()
+
+    assert autogen_messages.MESSAGES.costs(read) <= 2_000
+    assert [one.type for one in read if not autogen_messages.is_memory(one)] == [
+        "UserMessage",
+        "SystemMessage",
+    ]
+
+
+async def test_the_tools_of_an_agent_answer_what_is_refused(context: autogen.MemoryContext) -> None:
+    assert (await context.retrieve_memory("")).startswith("Refused: it is empty")
+    assert (await context.search_memory("")).startswith("Refused: query")

@@ -77,6 +77,7 @@ async def references(memory: AsyncClient) -> None:
     assert log.placeholder.startswith(f"[MemoryRef: {log.key} - A log - ")
     assert (part.content, part.part.total) == ("line 9\nline 10\n", 3_000)
     assert (await memory.retrieve(log.key)).content == lines
+    assert (await memory.retrieve(log.placeholder)).content == lines
     assert raw.binary and raw.metadata["path"] == "x"
     assert found[0].key == log.key
 

@@ -153,3 +153,14 @@ async def test_without_a_model_the_rules_decide() -> None:
     found = await intent_model.decide("Connect to the DB", Context())
 
     assert found == needs_memory("Connect to the DB", Context())
+
+
+def test_a_word_that_nobody_looks_for_is_neither_searched_nor_found() -> None:
+    """Keys, hashes and base64 in what was said last, longer than a search or a find may be."""
+    blob = "QUJD" * 6_000
+    searched = needs_memory("Delete that file", Context(messages=[f"tool: {blob}"]))
+    found = needs_memory(f"Open npm-1 at {blob}", Context(issued=[NPM], budget=9))
+
+    assert searched.query == "Delete file"
+    assert found.keys == ("npm-1",)
+    assert all(len(one) <= 80 for one in found.expand[0].find)

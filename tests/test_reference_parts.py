@@ -131,3 +131,23 @@ def test_an_answer_has_its_limit() -> None:
         part(long, lines="1")
 
     assert part(long, bytes="0-9").content == "x" * 10
+
+
+def test_of_a_long_line_only_what_is_around_the_places_is_shown() -> None:
+    """Minified JSON is one line, and an agent need not read all of it."""
+    entries = [f'{{"id":{n},"name":"package-{n}"}}' for n in range(20_000)]
+    text = "[" + ",".join(entries) + "]"
+    found = part(text, find='package-777"')
+    near = part(text, find="package-123")  # and package-1230 to -1239, a few thousand letters on
+    none = part(f"{text}\nneedle", find="needle")
+
+    assert (found.first, found.last, found.total) == (1, 1, 1)
+    assert found.content is not None and len(found.content) < 700
+    head, _, said = found.content.partition("\n")
+    assert head == "[lines 1-1 of 1]"
+    assert said.startswith("…") and said.endswith("…") and entries[777] in said
+    assert said.strip("…") in text
+    assert near.content is not None and entries[123] in near.content
+    assert all(piece in text for piece in near.content.partition("\n")[2].split("…"))
+    assert none.content is not None and none.content.endswith("…\nneedle")
+    assert len(none.content) < 700

@@ -221,7 +221,10 @@ async def test_the_tools_store_retrieve_and_search(client: httpx.AsyncClient) ->
     some = await call("retrieve_memory", memory_key=made["placeholder"], find="left-pad")
     whole = await call("retrieve_memory", memory_key=made["memory_key"])
     [found] = (await call("search_memory", query="left-pad postinstall"))["results"]
+    body = {"arguments": {"memory_key": "none"}}
+    unknown = await client.post("/api/v1/tools/retrieve_memory", json=body)
 
+    wire.assert_refused(unknown, 404, "memory_key")
     assert made["placeholder"].startswith("[MemoryRef: npm-install-")
     assert "left-pad@9.9.9" in some["content"] and some["part"]["total"] == 1
     assert whole["content"] == LOG
@@ -251,3 +254,13 @@ async def test_a_text_is_swapped_only_when_it_is_too_long(client: httpx.AsyncCli
     assert forced["swapped"]
     assert (await read(client, long["reference"]["key"]))["content"] == LOG
     assert len((await ask(client, "GET", REFERENCES))["references"]) == 2
+
+
+async def test_an_empty_output_stays_and_a_blank_description_is_made(
+    client: httpx.AsyncClient,
+) -> None:
+    stays = await ask(client, "POST", f"{REFERENCES}/swap", json={"text": ""})
+    made = await store(client, "# A plan\n\nFirst things first.", description=" \n")
+
+    assert (stays["text"], stays["swapped"]) == ("", False)
+    assert made["description"] == "A plan"

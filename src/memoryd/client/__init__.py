@@ -9,7 +9,6 @@ import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack
@@ -20,7 +19,7 @@ from memoryd.client.call import Call, Pages, Where, Who
 from memoryd.client.methods import Methods
 from memoryd.core import config, errors
 from memoryd.core.model import Channel
-from memoryd.doors import reach, serving
+from memoryd.doors import reach
 
 log = logging.getLogger("memoryd.client")
 T = TypeVar("T")
@@ -61,10 +60,12 @@ def aconnect(url: str | None = None, **options: Unpack[Options]) -> "AsyncClient
     for name in Where.__annotations__:
         if options.get(name) is not None:
             where[name] = options[name]  # type: ignore[literal-required]  # the names are Where's
+    timeout = options.get("timeout", TIMEOUT)
+    seek = not options.get("in_process")
     return AsyncClient(
-        _settings(url, options),
+        reach.Joined(_settings(url, options), log.info, seek=seek, seconds=timeout),
         Who(options.get("session_id", "default"), where),
-        timeout=options.get("timeout", TIMEOUT),
+        timeout=timeout,
         retries=options.get("retries", RETRIES),
     )
 
@@ -75,31 +76,24 @@ def _settings(url: str | None, options: Options) -> config.Settings:
         found = replace(found, key=options["key"])
     if "home" in options:
         found = replace(found, home=Path(options["home"]).expanduser().absolute(), url="")
-    if url is not None:
-        return replace(found, url=url)
-    if options.get("in_process"):
-        return replace(found, url="")
-    return serving.located(found)
+    if url is not None or options.get("in_process"):
+        return replace(found, url=url or "")
+    return found
 
 
 class AsyncClient(Methods):
-    def __init__(
-        self, settings: config.Settings, who: Who, *, timeout: float, retries: int
-    ) -> None:
+    def __init__(self, joined: reach.Joined, who: Who, *, timeout: float, retries: int) -> None:
         self.who = who
-        self._settings = settings
+        self._joined = joined
         self._timeout = timeout
         self._pauses = tuple(min(0.1 * 3**number, 1.0) for number in range(retries))
-        self._open = AsyncExitStack()
-        self._opening = asyncio.Lock()
-        self._way: httpx.AsyncClient | None = None
         self._closed = False
 
     async def send(self, call: Call[T]) -> T:
         """The answer; what the daemon refuses is an error with its status, field and limit."""
         way = await self._reach()
-        sending = reach.send(
-            *(way, call.method, call.path), again=call.again, pauses=self._pauses, **call.sent
+        sending = self._joined.send(
+            call.method, call.path, again=call.again, pauses=self._pauses, **call.sent
         )
         try:
             answer = await asyncio.wait_for(sending, self._timeout)
@@ -122,18 +116,12 @@ class AsyncClient(Methods):
     async def close(self) -> None:
         """Let go of the connection; a daemon of this process stops."""
         self._closed = True
-        async with self._opening:
-            self._way = None
-            await self._open.aclose()
+        await self._joined.close()
 
     async def _reach(self) -> httpx.AsyncClient:
-        async with self._opening:
-            if self._closed:
-                raise RuntimeError("this client is closed; connect again")
-            if self._way is None:
-                opened = reach.client(self._settings, log.info, work=True, seconds=self._timeout)
-                self._way = await self._open.enter_async_context(opened)
-            return self._way
+        if self._closed:
+            raise RuntimeError("this client is closed; connect again")
+        return await self._joined.reach()
 
     async def __aenter__(self) -> Self:
         await self._reach()

@@ -29,6 +29,14 @@ class Reference:
     is_active: bool
     event_id: str
     artifact_id: str | None
+    described_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedReference(Reference):
+    """`note` says who described it, or why the model did not."""
+
+    note: str
 
 
 @dataclass(frozen=True, kw_only=True)

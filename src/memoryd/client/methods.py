@@ -91,6 +91,7 @@ class Methods:
     plan = Method(memories.plan)
     store = Method(references.store)
     retrieve = Method(references.retrieve)
+    describe = Method(references.describe)
     search_references = Method(references.search_references)
     intent = Method(references.intent)
     tools = Method(memories.tools)

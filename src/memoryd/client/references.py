@@ -8,6 +8,8 @@ from urllib.parse import quote
 from memoryd.client import kept
 from memoryd.client.call import Call, Moment, Session, Where, Who, Write, get, post, reading
 from memoryd.client.log import V1
+from memoryd.core import errors
+from memoryd.references import model
 
 REFERENCES = f"{V1}/references"
 MOST_JSON = 2_000_000  # characters: even escaped they are less than a request's 8 MB
@@ -69,8 +71,14 @@ def store(who: Who, content: str | bytes, /, **said: Unpack[Store]) -> Call[kept
 
 
 def retrieve(who: Who, key: str, /, **asked: Unpack[Part]) -> Call[kept.ReferenceRead]:
-    """What a placeholder stands for: the whole, or a part of it."""
-    return get(f"{REFERENCES}/{quote(key, safe='')}", kept.ReferenceRead, who.body(asked))
+    """What a key, or a placeholder as it is, stands for: the whole, or a part of it."""
+    return get(_path(key), kept.ReferenceRead, who.body(asked))
+
+
+def describe(who: Who, key: str, /, **asked: Unpack[Where]) -> Call[kept.DescribedReference]:
+    """Ask the daemon's model, if it has one, for a better description."""
+    read = reading(kept.DescribedReference)
+    return Call("POST", f"{_path(key)}/describe", read, params=who.body(asked))
 
 
 def search_references(
@@ -86,3 +94,11 @@ def intent(_: Who, instruction: str, /, **asked: Unpack[IntentAsked]) -> Call[ke
     """Whether an instruction needs memory: skip, search or expand, and the reason."""
     body = Who().body(asked, instruction=instruction)
     return post(f"{V1}/intent", kept.Intent, body)
+
+
+def _path(key: str) -> str:
+    if not key:
+        raise errors.Invalid(
+            "it is empty: name what is asked for", field="key", limit="1 character"
+        )
+    return f"{REFERENCES}/{quote(model.key_of(key), safe='')}"

@@ -50,8 +50,8 @@ class Refusing(click.Group):
 # client waits for a first answer, needs one of them.
 MODULES = (
     *("access", "admin", "bundle", "care", "command", "demo", "embed", "erase", "export"),
-    *("import", "ledger", "log", "mcp", "memory", "prompt", "seal", "search", "serve", "undo"),
-    "view",
+    *("import", "ledger", "log", "mcp", "memory", "prompt", "references", "seal", "search"),
+    *("serve", "undo", "view"),
 )
 
 

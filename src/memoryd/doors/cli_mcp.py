@@ -30,10 +30,10 @@ def mcp(context: click.Context, /, **where: str | None) -> None:
     context.obj = said
     if context.invoked_subcommand is not None:
         return
-    from memoryd.doors import logs, mcp_stdio, serving  # noqa: PLC0415  # the SDK, half a second
+    from memoryd.doors import logs, mcp_stdio  # noqa: PLC0415  # the SDK, half a second
 
     logs.start("warning")
-    run(mcp_stdio.serve(serving.located(settings()), said, say))
+    run(mcp_stdio.serve(settings(), said, say))
 
 
 @mcp.command()

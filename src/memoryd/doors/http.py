@@ -29,6 +29,8 @@ from memoryd.doors import access, logs, strict
 
 log = logging.getLogger("memoryd.http")
 
+MORE = "POST /api/v1/references/upload and /api/v1/artifacts take more"
+
 MAX_FIELDS = 100  # of a request or an event; there are some twenty
 
 LONGEST_NAME = 100  # characters of a field's name that a refusal repeats
@@ -39,7 +41,7 @@ class JsonRequest(Request):
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
-            self._body = await read_body(self, MAX_JSON_BYTES, "POST /api/v1/artifacts takes more")
+            self._body = await read_body(self, MAX_JSON_BYTES, MORE)
         return self._body
 
     async def json(self) -> Any:

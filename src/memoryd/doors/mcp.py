@@ -6,6 +6,7 @@ Without sessions there is nothing to take over, and a daemon that restarts loses
 import asyncio
 import importlib
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import httpx
@@ -89,17 +90,14 @@ async def serve_mcp(
     """
     reader_for(caller, asking.tenant_id, asking.channel, asking.user_id, asking.agent_id)
     http.check_media_type(request)
-    body = await http.read_body(request, MAX_JSON_BYTES, "POST /api/v1/artifacts takes more")
+    body = await http.read_body(request, MAX_JSON_BYTES, http.MORE)
     _check_message(http.parse_json(body))
     mcp_server = await asyncio.to_thread(importlib.import_module, "memoryd.doors.mcp_server")
     api: httpx.AsyncClient = request.app.state.within
-
-    async def client() -> httpx.AsyncClient:
-        return api
-
     where = {name: said for name, said in asdict(asking).items() if said is not None}
     key = {name: request.headers[name] for name in ("authorization",) if name in request.headers}
-    return Answer(mcp_server.make(mcp_server.Way(client, where, key)), body)
+    way = mcp_server.Way(partial(reach.send, api), where, key)
+    return Answer(mcp_server.make(way), body)
 
 
 def _check_message(given: Any) -> None:

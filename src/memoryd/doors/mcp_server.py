@@ -45,16 +45,15 @@ _V1 = "/api/v1"
 class Way:
     """How a connection reaches the API, and for whom it asks."""
 
-    client: Callable[[], Awaitable[httpx.AsyncClient]]
+    sending: Callable[..., Awaitable[httpx.Response]]  # as `reach.Joined.send`
     where: Mapping[str, str]  # user_id, agent_id, channel, session_id, as far as they are said
     headers: Mapping[str, str]
 
     async def send(self, method: str, path: str, **sent: Any) -> httpx.Response:
         """What reads, or has an idempotency key."""
         try:
-            client = await self.client()
             headers = {**self.headers, **sent.pop("headers", {})}
-            return await reach.send(client, method, path, again=True, headers=headers, **sent)
+            return await self.sending(method, path, again=True, headers=headers, **sent)
         except errors.MemorydError as error:
             raise MCPError(types.INTERNAL_ERROR, error.detail) from error
 

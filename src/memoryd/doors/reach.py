@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx
 
 from memoryd.core import errors
 from memoryd.core.config import Settings
+from memoryd.doors import serving
 
 Say = Callable[[str], None]
 
@@ -60,6 +61,52 @@ def _remote(url: str, headers: dict[str, str], seconds: float) -> httpx.AsyncCli
         return httpx.AsyncClient(base_url=url, headers=headers, timeout=seconds, verify=verify)
     except httpx.InvalidURL as error:
         raise errors.Invalid(f"MEMORYD_URL is {url!r}: {error}", field="MEMORYD_URL") from error
+
+
+class Joined:
+    """The daemon that a program which lives longer than a command asks, reached when first needed.
+
+    Where it is to be found by its home (`seek`), not by an address, and is gone, it is looked for
+    again, and started where none runs.
+    """
+
+    def __init__(
+        self, settings: Settings, say: Say, *, seek: bool, seconds: float = SECONDS
+    ) -> None:
+        self._settings, self._say = settings, say
+        self._seek = seek and not (settings.url or settings.database_url)
+        self._seconds = seconds
+        self._open = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._client: httpx.AsyncClient | None = None
+
+    async def reach(self) -> httpx.AsyncClient:
+        async with self._opening:
+            if self._client is None:
+                found = serving.located(self._settings) if self._seek else self._settings
+                opened = client(found, self._say, work=True, seconds=self._seconds)
+                self._client = await self._open.enter_async_context(opened)
+            return self._client
+
+    async def send(self, method: str, path: str, *, again: bool, **sent: Any) -> httpx.Response:
+        """As `send`. What may not be sent again fails with the daemon that is lost; the next call
+        looks for another.
+        """
+        way = await self.reach()
+        try:
+            return await send(way, method, path, again=again, **sent)
+        except errors.Unavailable:
+            if self._seek and self._client is way:
+                self._client = None
+            if not (self._seek and again):
+                raise
+        return await send(await self.reach(), method, path, again=again, **sent)
+
+    async def close(self) -> None:
+        """Let go of the connection; a daemon of this process stops."""
+        async with self._opening:
+            self._client = None
+            await self._open.aclose()
 
 
 async def call(

@@ -85,6 +85,7 @@ class ReferenceShown:
     token_count: Annotated[int, Field(description="Of bytes that are no text: an estimate.")]
     type: str
     description: str
+    described_by: Annotated[str | None, Field(description="A model that found better words.")]
     size: Annotated[int, Field(description="Bytes.")]
     media_type: str
     binary: Annotated[bool, Field(description="It is no text.")]
@@ -150,6 +151,11 @@ class ReferenceRead(ReferenceShown):
     content: Annotated[str | None, Field(description="The part, where it is text.")]
     bytes: Annotated[str | None, Field(description="The part in base64, where it is none.")]
     part: PartShown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceDescribed(ReferenceShown):
+    note: Annotated[str, Field(description="Who described it, or why the model did not.")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from memoryd.doors.reference_shapes import (
     PartAsked,
     PartShown,
     ReferenceAsked,
+    ReferenceDescribed,
     ReferenceFound,
     ReferencePage,
     ReferenceRead,
@@ -29,7 +30,7 @@ from memoryd.doors.reference_shapes import (
     stored,
 )
 from memoryd.memories.write import Origin
-from memoryd.references import draft, parts, read, write
+from memoryd.references import draft, parts, read, wording, write
 from memoryd.references.model import Type
 
 router = APIRouter(prefix="/api/v1/references", tags=["references"], route_class=http.JsonRoute)
@@ -58,7 +59,7 @@ async def swap_text(asked: SwapAsked, daemon: DaemonOf, caller: WriterOf) -> Swa
     where it has more tokens than the threshold.
     """
     reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
-    text = draft.text(asked.text)
+    text = asked.text.encode()  # what came as JSON has whole letters
     done = await write.swap(daemon, caller, asked.draft(), text, asked.threshold)
     if done is None:
         return Swapped(text=asked.text, swapped=False, reference=None)
@@ -143,3 +144,24 @@ async def activate_reference(
     """List and find it again."""
     origin = Origin(agent_id=reader.agent_id)
     return shown(await write.activate(daemon, caller, reader, origin, key, active=True))
+
+
+@router.post("/{key}/describe", responses=problems(404, 409))
+async def describe_reference(
+    key: KeyAsked, daemon: DaemonOf, caller: WriterOf, reader: ReaderOf
+) -> ReferenceDescribed:
+    """Ask the model of MEMORYD_CHAT_URL for a better description, once; without one the description
+    that needs none stays, and `note` says so. `DELETE` takes this back.
+    """
+    origin = Origin(agent_id=reader.agent_id)
+    done = await wording.describe(daemon, caller, reader, origin, key)
+    return ReferenceDescribed(**fields_of(done.reference), note=done.note)
+
+
+@router.delete("/{key}/describe", responses=problems(404))
+async def undescribe_reference(
+    key: KeyAsked, daemon: DaemonOf, caller: WriterOf, reader: ReaderOf
+) -> ReferenceShown:
+    """The description that it was stored with."""
+    origin = Origin(agent_id=reader.agent_id)
+    return shown(await wording.undescribe(daemon, caller, reader, origin, key))

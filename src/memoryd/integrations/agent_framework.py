@@ -1,15 +1,17 @@
 """Microsoft Agent Framework over memoryd: a context provider that swaps large outputs of tools for
-placeholders and recalls what an instruction needs.
+placeholders, recalls what an instruction needs and keeps each call of the model within a budget.
 
 What it issued lies in the session's own state, and is saved and loaded with it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from agent_framework import (
     AgentSession,
+    ChatContext,
+    ChatMiddleware,
     Content,
     ContextProvider,
     FunctionInvocationContext,
@@ -22,9 +24,12 @@ from agent_framework import (
 import memoryd
 from memoryd.client import AsyncClient
 from memoryd.core import errors
+from memoryd.integrations import agent_framework_messages as messages
 from memoryd.integrations import opening
 from memoryd.references import model, swap
 
+BUDGET = 32_000  # tokens of all messages that a model is given
+LEAST = 2_000  # tokens: less does not hold an answer, its placeholders and what is recalled
 RECALLED = 2_000  # tokens of what is recalled for an instruction
 RETRIEVE = "retrieve_memory"
 
@@ -40,10 +45,14 @@ class MemoryProvider(ContextProvider):
         agent_id: str | None = None,
         threshold: int = swap.THRESHOLD,
         recalled: int = RECALLED,
+        budget: int = BUDGET,
     ) -> None:
-        super().__init__("memoryd")
+        super().__init__(messages.SOURCE)
+        if budget < LEAST:
+            raise ValueError(f"budget must be greater than or equal to {LEAST}, not {budget}")
         self.threshold = threshold
-        self.recalled = recalled
+        self.recalled = min(recalled, budget // 4)
+        self.budget = budget
         self.memory = memory or memoryd.aconnect()
         self._own = memory is None
         given = {"user_id": user_id, "agent_id": agent_id}
@@ -57,27 +66,30 @@ class MemoryProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """Recall what the newest message needs; offer to open placeholders; watch the tools."""
+        """Offer to open placeholders; watch what tools answer and what the model is given."""
         issued = [one for one in state.get("issued", []) if model.PLACEHOLDER.fullmatch(one)]
         state["issued"] = issued
-        before = [f"{one.role}: {one.text}" for one in context.get_messages()]
-        said = context.input_messages[-1].text if context.input_messages else ""
-        text = await opening.recalled(self.memory, said, before, issued, self.recalled, self.where)
-        if text:
-            context.extend_messages(self, [Message("user", [text])])
-        context.extend_tools(self.source_id, [self.retrieve_memory])
-        context.extend_middleware(self.source_id, [Swapping(self, issued, session.session_id)])
+        context.extend_tools(self.source_id, [self.retrieve_memory, self.search_memory])
+        context.extend_middleware(self.source_id, Swapping(self, issued, session.session_id))
+        context.extend_middleware(self.source_id, Giving(self, issued, context.input_messages))
 
     async def retrieve_memory(self, memory_key: str, lines: str = "", find: str = "") -> str:
         """What a [MemoryRef: …] stands for: by its ID, a part by lines (10-20) or find (a text)."""
         part = {name: value for name, value in (("lines", lines), ("find", find)) if value}
-        named = model.PLACEHOLDER.fullmatch(memory_key.strip())
         given: dict[str, Any] = {**self.where, **part}
         try:
-            found = await self.memory.retrieve(named["key"] if named else memory_key, **given)
+            found = await self.memory.retrieve(memory_key, **given)
         except errors.MemorydError as error:
             return f"Refused: {error}"
         return opening.shortened(found.content or "It is no text.", self.recalled)
+
+    async def search_memory(self, query: str, limit: int = 5) -> str:
+        """Placeholders of stored texts, by what they say."""
+        try:
+            found = await self.memory.search_references(query, limit=limit, **self.where)
+        except errors.MemorydError as error:
+            return f"Refused: {error}"
+        return "\n".join(one.placeholder for one in found) or "Nothing was found."
 
     async def close(self) -> None:
         if self._own:
@@ -98,7 +110,7 @@ class Swapping(FunctionMiddleware):
         await call_next()
         if context.function.name == RETRIEVE:
             return  # it was stored already, was asked for, and is bounded
-        about = {"tool": context.function.name, **_command(context.arguments)}
+        about = {"tool": context.function.name, **messages.command(context.arguments)}
         if isinstance(context.result, str):
             context.result = await self._short(context.result, about)
         elif isinstance(context.result, list):
@@ -122,8 +134,31 @@ class Swapping(FunctionMiddleware):
         return stored.placeholder
 
 
-def _command(arguments: Any) -> dict[str, str]:
-    """The shell command of a call, where its arguments name one."""
-    given = arguments if isinstance(arguments, dict) else {}
-    named = given.get("command") or given.get("cmd")
-    return {"command": named[: opening.COMMAND_LONGEST]} if isinstance(named, str) else {}
+class Giving(ChatMiddleware):
+    """What a model is given in a run: with what the instruction needs after it, and within the
+    budget. The history is the framework's own, and stays as it is.
+    """
+
+    def __init__(
+        self, provider: MemoryProvider, issued: list[str], given: Sequence[Message]
+    ) -> None:
+        self._provider = provider
+        self._issued = issued
+        self._given = given
+        self._recalled: str | None = None
+        self._asked = False
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        if not self._asked:  # only here is the history before us, whichever provider has it
+            self._asked = True
+            self._recalled = await self._recall(context.messages)
+        given = (context.messages, self._provider.budget, self._recalled, self._issued)
+        context.messages = messages.given(*given)
+        await call_next()
+
+    async def _recall(self, every: Sequence[Message]) -> str | None:
+        """What the instruction needs of what is not before the model."""
+        said = self._given[-1].text if self._given else ""
+        before = [messages.line(one) for one in every[: len(every) - len(self._given)]]
+        by = self._provider
+        return await opening.recalled(by.memory, said, before, self._issued, by.recalled, by.where)

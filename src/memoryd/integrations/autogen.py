@@ -7,7 +7,7 @@ What AutoGen hands over is never changed, only copied: it uses the same messages
 import asyncio
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self, TypedDict, Unpack
 
 from autogen_core import Component, FunctionCall
@@ -26,8 +26,8 @@ import memoryd
 from memoryd.client import AsyncClient, kept, references
 from memoryd.core import errors
 from memoryd.core.model import Channel
-from memoryd.integrations import autogen_messages, opening
-from memoryd.integrations.autogen_messages import line, pruned
+from memoryd.integrations import autogen_messages, opening, pruning
+from memoryd.integrations.autogen_messages import line
 from memoryd.references import model, swap
 
 BUDGET = 32_000  # tokens of all messages
@@ -122,16 +122,14 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def retrieve(self, memory_key: str, **part: Unpack[references.Part]) -> str:
         """What a key or its placeholder stands for, or a part of it."""
-        named = model.PLACEHOLDER.fullmatch(memory_key.strip())
-        key = named["key"] if named else memory_key
         given: dict[str, Any] = {**self._where(), **part}
-        found = await self._memory.retrieve(key, **given)
+        found = await self._memory.retrieve(memory_key, **given)
         if found.content is not None:
             return found.content
         try:  # a text with letters that no text may have
             return base64.b64decode(found.bytes or "").decode(errors="surrogatepass")
         except UnicodeDecodeError as error:
-            said = f"{key!r} is no text ({found.media_type})"
+            said = f"{memory_key!r} is no text ({found.media_type})"
             raise errors.Invalid(said, field="memory_key") from error
 
     async def search(self, query: str, limit: int = 10) -> list[kept.ReferenceFound]:
@@ -150,7 +148,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """What a model is given: within the budget, and no placeholder is lost for it."""
         async with self._taking:
             await self._settle()
-            return pruned(self._messages, self.config.budget, self._recalled, self._hidden)
+            given = (self._messages, self.config.budget, self._recalled, self._issued)
+            return pruning.pruned(autogen_messages.MESSAGES, *given)
 
     async def clear(self) -> None:
         """Forget the conversation; what was stored stays stored."""
@@ -199,7 +198,10 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return opening.shortened(said, self.config.recalled)
 
     async def search_memory(self, query: str, limit: int = 5) -> str:
-        found = await self.search(query, limit)
+        try:
+            found = await self.search(query, limit)
+        except errors.MemorydError as error:
+            return f"Refused: {error}"
         return "\n".join(one.placeholder for one in found) or "Nothing was found."
 
     async def _settle(self) -> None:
@@ -281,11 +283,6 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return await opening.recalled(
             *(self._memory, said, before, self._issued, room, where), model=self.config.model
         )
-
-    def _hidden(self, shown: Sequence[LLMMessage]) -> list[str]:
-        """The placeholders of this context that stand in none of these messages."""
-        told = "\n".join(text for one in shown for text in autogen_messages.texts(one))
-        return [one for one in self._issued if one not in told]
 
     def _where(self, *, session: bool = False) -> dict[str, Any]:
         names = ("user_id", "agent_id", "channel", *(("session_id",) if session else ()))

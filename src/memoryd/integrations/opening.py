@@ -18,7 +18,9 @@ FOUND = 5  # passages of a search
 ISSUED = 1_000  # placeholders that may be expanded, the newest: as many as the daemon takes
 MESSAGES = 50  # that tell what an instruction means, the newest
 COMMAND_LONGEST = 500  # characters of a command that a description is made from
-LONGEST = 20_000  # characters of an instruction, as the daemon takes it
+LONGEST = (
+    20_000  # characters of an instruction, as the daemon takes it, and of what was said before
+)
 _BLOCK = re.compile(r"\[lines (\d+)-(\d+) of \d+\]\n")
 
 
@@ -37,7 +39,7 @@ async def recalled(
     """
     if not instruction.strip() or not room:
         return None
-    said = [_plain(one) for one in context[-MESSAGES:]]
+    said = [_plain(one[-LONGEST:]) for one in context[-MESSAGES:]]
     found = await memory.intent(
         _plain(instruction)[:LONGEST],
         context=said,
@@ -94,6 +96,8 @@ def shortened(text: str, room: int) -> str:
     lines = text.split("\n")
     shown = fitting(lines, room)
     more = [] if len(shown) == len(lines) else ["…(more: ask for lines, or find)"]
+    if not shown and room:  # one line may be the whole text
+        shown = [lines[0][:room]]
     return "\n".join([*shown, *more])
 
 
@@ -121,16 +125,21 @@ async def _lines(memory: AsyncClient, one: kept.Expansion, where: Mapping[str, A
         await memory.retrieve(one.key, find=word, context=CONTEXT, limit=PLACES, **where)
         for word in one.find
     ]
-    told = sorted(
-        (at for at in places if 0 < at.part.total <= PLACES), key=lambda at: at.part.total
-    )
+    told = sorted((at for at in places if 0 < at.part.total <= PLACES), key=_rarity)
     chosen: dict[int, str] = {}
     for at in told:
-        chosen |= numbered(at.content or "")
+        for number, line in numbered(at.content or "").items():
+            before = chosen.get(number, line)  # of a long line, what is around another word
+            chosen[number] = before if line in before else f"{before} {line}"
     if not chosen:
         last = await memory.retrieve(one.key, lines=f"-{ENDS}", **where)
         chosen = {**_counted(first), **_counted(last)}
     return _shown(_within(chosen, one.max_tokens), total)
+
+
+def _rarity(at: kept.ReferenceRead) -> tuple[int, int]:
+    """In how many lines a word stands; in a long one, how much is around all its places."""
+    return at.part.total, len(at.content or "")
 
 
 def numbered(found: str) -> dict[int, str]:

@@ -207,9 +207,11 @@ def within(kind: Type, text: str, field: str = "content") -> str:
 
 
 def text_of(content: Mapping[str, Any]) -> str:
-    """The text that is searched: with its subject, unless the text names it."""
+    """The text that is searched: with its subject, unless the text names it. A reference is found
+    by what it holds, not by how it is described.
+    """
     subject, text = content.get("subject") or "", content.get("text") or ""
-    if content["op"] not in ("add", "update", "place"):
+    if content["op"] not in ("add", "update", "place") or content.get("type") == "reference":
         return ""
     if not text or not subject or subject.casefold() in text.casefold():
         return text or subject

@@ -30,7 +30,7 @@ async def project(conn: db.Conn, event: Event, _: Keys) -> None:
     """Nothing is sealed: no door takes a memory that is `high`."""
     op = event.content["op"]
     if event.content.get("type") == "reference":
-        await references.flag(conn, event)
+        await references.change(conn, event)
     elif op == "add":
         await _add(conn, event)
     elif op == "place":

@@ -18,6 +18,7 @@ BUDGET = 8_000  # tokens that expanded placeholders may add to the context
 QUERY_WORDS = 16
 FIND_WORDS = 4
 LOOKED_AT = 2_000  # characters of an instruction: what it wants, it says in the first of them
+WORD_LONGEST = 80  # characters; what is longer is no word that anybody looks for
 SAID = 20_000  # characters of the context, the newest
 _MENTION = re.compile(r"\[MemoryRef:[^\]]{0,700}\]")
 _WORD = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,-]*")
@@ -210,13 +211,18 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(analyze.query_terms(" ".join(kept))) if kept else frozenset()
 
 
+def _telling(text: str) -> list[str]:
+    """Its words, without those that stand in every sentence."""
+    found = _WORD.findall(text)
+    return [one for one in found if len(one) <= WORD_LONGEST and one.lower() not in words.STOP]
+
+
 def _query(asked: str, messages: Sequence[str]) -> str:
     """The words that tell, abbreviations written out, with what the talk was about last."""
     last = _said(messages[-1:])
     found = []
-    for word in _WORD.findall(f"{asked} {last}"):
-        if word.lower() not in words.STOP:
-            found += [word, *([full] if (full := words.ABBREVIATED.get(word.lower())) else [])]
+    for word in _telling(f"{asked} {last}"):
+        found += [word, *([full] if (full := words.ABBREVIATED.get(word.lower())) else [])]
     return " ".join(list(dict.fromkeys(found))[:QUERY_WORDS]) or asked
 
 
@@ -239,8 +245,7 @@ def _expand(asked: str, needed: Sequence[_Issued], budget: int, reason: str) -> 
 
 def _find(asked: str) -> tuple[str, ...]:
     """Words to look for in a text that has no room, the longest first."""
-    told = [one for one in _WORD.findall(asked) if one.lower() not in words.STOP]
-    chosen = sorted(dict.fromkeys(told), key=lambda one: -len(one))[:FIND_WORDS]
+    chosen = sorted(dict.fromkeys(_telling(asked)), key=lambda one: -len(one))[:FIND_WORDS]
     if re.search(words.CALLED["failure"], asked, re.IGNORECASE):
         return ("error", *chosen)
     return tuple(chosen)

@@ -13,7 +13,7 @@ from memoryd.core import errors
 
 LONGEST = 500  # characters
 _STEP = re.compile(
-    r"""\.(?P<name>[^\s.\[\]"'*$]+)|\[(?P<index>-?\d{1,9})\]|(?P<all>\[\*\]|\.\*)"""
+    r"""\.(?P<name>[^\s.\[\]"'*$]+)|\[(?P<index>-?[0-9]{1,9})\]|(?P<all>\[\*\]|\.\*)"""
     r"""|\["(?P<double>(?:[^"\\]|\\.)*)"\]|\['(?P<single>[^']*)'\]"""
 )
 Step = str | int | None  # a name, an index, or all entries

@@ -74,6 +74,7 @@ class Reference:
     event_id: str
     artifact_id: str | None
     position: int
+    described_by: str | None = None  # a model, where one found better words
 
     @property
     def placeholder(self) -> str:
@@ -91,6 +92,16 @@ def placeholder(key: str, description: str, token_count: int) -> str:
     '[MemoryRef: cmd_log_123 - NPM Install (Output) - 2340 tokens]'
     """
     return f"[MemoryRef: {key} - {brief(description)} - {token_count} tokens]"
+
+
+def key_of(given: str) -> str:
+    """The key that is meant: models copy the whole placeholder.
+
+    >>> key_of(" [MemoryRef: cmd_log_123 - NPM Install Output - 2340 tokens]"), key_of("log")
+    ('cmd_log_123', 'log')
+    """
+    found = PLACEHOLDER.fullmatch(given.strip())
+    return found["key"] if found else given
 
 
 def keys_in(text: str) -> list[str]:

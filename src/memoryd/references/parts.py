@@ -4,6 +4,7 @@ A line ends with its `\n`; so any cover of all lines, joined, is the text.
 """
 
 import base64
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ SHOWN_MOST = 8 * 1024 * 1024  # bytes of an answer, as of a request in JSON
 JSON_MOST = 16 * 1024 * 1024  # bytes of a text that is parsed for a path
 FIND_LONGEST = 500  # characters
 WINDOW = 1024 * 1024  # characters
+LINE_MOST = 2_000  # characters; of a longer line `find` shows only what is around the places
+AROUND = 300  # characters either side of a place in a long line
 _SPAN = re.compile(r"(\d{1,15})-(\d{0,15})|-(\d{1,15})|(\d{1,15})", re.ASCII)
 
 
@@ -157,15 +160,31 @@ def _find(stored: bytes, wish: Wish) -> Part:
             blocks[-1][1] = high
         else:
             blocks.append([low, high])
-    shown = [
-        f"[lines {low + 1}-{high} of {total}]\n"
-        + stored[int(starts[low]) : int(starts[high])].decode().removesuffix("\n")
-        for low, high in blocks
-    ]
+    shown = []
+    for low, high in blocks:
+        lines = stored[int(starts[low]) : int(starts[high])].decode().removesuffix("\n")
+        around = [_around(line, wish.find, wish.limit) for line in lines.split("\n")]
+        shown += [f"[lines {low + 1}-{high} of {total}]", *around]
     said = "\n".join(shown)
     fits(len(said.encode()), "find")
     first, last = (hits[0] + 1, hits[: wish.limit][-1] + 1) if hits else (None, None)
     return Part(kind="find", content=said, first=first, last=last, total=len(hits), unit="matches")
+
+
+def _around(line: str, find: str, limit: int) -> str:
+    """A line; of a long one, as minified JSON is, what is around the places, or its beginning."""
+    if len(line) <= LINE_MOST:
+        return line
+    spans: list[tuple[int, int]] = []
+    for place in itertools.islice(_places(line, find), limit):
+        low, high = max(place - AROUND, 0), place + len(find) + AROUND
+        if spans and low <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], high)
+        else:
+            spans.append((low, high))
+    spans = spans or [(0, 2 * AROUND)]
+    begins, ends = "…" * (spans[0][0] > 0), "…" * (spans[-1][1] < len(line))
+    return begins + "…".join(line[low:high] for low, high in spans) + ends
 
 
 def _hits(stored: bytes, find: str, starts: "np.ndarray[Any, np.dtype[np.int64]]") -> list[int]:

@@ -32,8 +32,10 @@ async def project(conn: db.Conn, event: Event, _: Keys) -> None:
     await conn.execute(db.query("references.put"), *_row(event, event.event_id), *said)
 
 
-async def flag(conn: db.Conn, event: Event) -> None:
-    """Set or clear `is_active`, by an event of the same user and channel."""
+async def change(conn: db.Conn, event: Event) -> None:
+    """Set or clear `is_active`, or say with `update` how it is described from now on; by an event
+    of the same user and channel.
+    """
     reference_id = event.content["memory_id"]
     owner = (event.tenant_id, event.channel, event.user_id)
     found: Any = await conn.fetchrow(db.query("references.current"), *owner, reference_id)
@@ -48,7 +50,9 @@ async def flag(conn: db.Conn, event: Event) -> None:
     await conn.execute(db.query("references.end"), event.tenant_id, reference_id, event.position)
     placed = _row(event, reference_id)
     kept = (found["session_id"], found["user_id"], found["agent_id"], found["channel"])
-    said = (found["key"], found["type"], event.content["op"] == "activate")
+    op = event.content["op"]
+    active = found["is_active"] if op == "update" else op == "activate"
+    said = (found["key"], found["type"], active)
     row = (*placed[:5], *kept, found["sensitivity"], *said)
     await conn.execute(db.query("references.put"), *row)
 

@@ -5,6 +5,7 @@ followed; what has a key is asked for by it.
 """
 
 import asyncio
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -125,6 +126,17 @@ async def stored_bytes(conn: db.Conn, reader: Reader, found: Reference) -> bytes
     return content.text_of(event.kind, event.content, None).encode() if blob is None else blob
 
 
+async def ends(daemon: Daemon, reader: Reader, found: Reference, room: int) -> str:
+    """Its first and its last `room` bytes, as text."""
+    spans = [f"0-{room - 1}", f"-{room}"] if found.size > 2 * room else ["0-"]
+    cut = [await _cut(daemon, reader, found, Wish(bytes=span)) for span in spans]
+    # A range may cut a letter in two, and is no text then.
+    texts = [
+        one.content or base64.b64decode(one.bytes or "").decode(errors="ignore") for one in cut
+    ]
+    return "\n…\n".join(texts)
+
+
 def missing(key: str) -> errors.NotFound:
     return errors.NotFound(f"there is no reference {key!r} that you may see", field="key")
 
@@ -144,7 +156,10 @@ def _made(reader: Reader, row: Any) -> Reference:
     return Reference(
         key=row["key"] if own else row["event_id"],
         type=kept.get("type") or (model.DEFAULT_TYPE if row["key"] else row["kind"]),
-        description=model.brief(kept.get("description") or _about(row["kind"], said)),
+        description=model.brief(
+            row["described"] or kept.get("description") or _about(row["kind"], said)
+        ),
+        described_by=row["described_by"] if row["described"] else None,
         token_count=kept.get("token_count", row["tokens"] or 0),
         size=_size(row),
         media_type=row["media_type"] or "text/plain",

@@ -83,22 +83,28 @@ async def activate(
     daemon: Daemon, caller: Caller, reader: Reader, origin: Origin, key: str, *, active: bool
 ) -> Reference:
     """Whether it is listed and found; it can be asked for by its key in any case."""
+    found = await owned(daemon, reader, key)
+    if found.is_active is active:
+        return found
+    await change(daemon, caller, origin, found, op="activate" if active else "deactivate")
+    return replace(found, is_active=active)
+
+
+async def owned(daemon: Daemon, reader: Reader, key: str) -> Reference:
+    """One that the reader may change: a reference of their own."""
     async with db.tenant(daemon.pool, reader.tenant_id) as conn:
         found = await read.one(conn, reader, key)
     if found.user_id != reader.user_id or found.key == found.event_id:
         raise read.missing(key)
-    if found.is_active is active:
-        return found
-    await _flag(daemon, caller, origin, found, active=active)
-    return replace(found, is_active=active)
+    return found
 
 
-async def _flag(
-    daemon: Daemon, caller: Caller, origin: Origin, found: Reference, *, active: bool
+async def change(
+    daemon: Daemon, caller: Caller, origin: Origin, found: Reference, **said: str
 ) -> None:
+    """Record what is said of it: `op`, and with `update` the `text` that describes it."""
     placed = replace(origin, user_id=found.user_id, channel=found.channel)
-    said = {"op": "activate" if active else "deactivate", "type": "reference"}
-    await write.change(daemon, caller, placed, found.event_id, said)
+    await write.change(daemon, caller, placed, found.event_id, {"type": "reference", **said})
 
 
 async def _same(
@@ -120,7 +126,7 @@ async def _same(
     if not found.is_active:
         event = prepared.event
         origin = Origin(user_id=event.user_id, agent_id=event.agent_id, actor=event.actor)
-        await _flag(daemon, caller, origin, found, active=True)
+        await change(daemon, caller, origin, found, op="activate")
     return Stored(replace(found, is_active=True), fresh=False, redacted=prepared.redacted)
 
 
@@ -144,7 +150,7 @@ def _prepared(caller: Caller, draft: Draft, output: bytes) -> record.Write:
     said = "".join(piece.text for piece in prepared.chunks)
     metadata = kept.get("metadata", {})
     binary = "line_range" not in event.content
-    if not kept.get("description"):
+    if not kept.get("description", "").strip():
         media_type = event.content["media_type"]
         kept["description"] = (
             describe.binary(_beginning(prepared), event.content["size"], media_type, metadata)

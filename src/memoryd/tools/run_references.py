@@ -66,17 +66,31 @@ def _result(one: Found) -> Result:
 
 def _key(given: str) -> str:
     """As it was meant: models copy the whole placeholder."""
-    said = given.strip()
-    if found := model.PLACEHOLDER.fullmatch(said):
-        return found["key"]
+    said = model.key_of(given.strip())
     if len(said) > model.KEY_LONGEST:
         limit = f"{model.KEY_LONGEST} characters"
         raise errors.Invalid("a key is shorter", field="memory_key", limit=limit)
     return said.removeprefix("[MemoryRef:").removesuffix("]").strip()
 
 
-HANDLERS: dict[str, Callable[[Call, Any], Awaitable[Result]]] = {
-    "store_memory": _store,
-    "retrieve_memory": _retrieve,
+Run = Callable[[Call, Any], Awaitable[Result]]
+
+
+def _naming(run: Run) -> Run:
+    """A refusal names the argument as the tool calls it."""
+
+    async def named(call: Call, given: Any) -> Result:
+        try:
+            return await run(call, given)
+        except errors.MemorydError as error:
+            error.field = "memory_key" if error.field == "key" else error.field
+            raise
+
+    return named
+
+
+HANDLERS: dict[str, Run] = {
+    "store_memory": _naming(_store),
+    "retrieve_memory": _naming(_retrieve),
     "search_memory": _search,
 }

@@ -18,10 +18,15 @@ where tenant_id = $1 and kind <> 'erasure'
 order by position;
 
 -- name: derived
--- With the texts of these kinds ($3) that were made of them, and what was made of those.
+-- With the texts of these kinds ($3) that were made of them, and what was made of those; with what
+-- was said of how a reference is described.
 with recursive texts as (
   select position, event_id, unnest(refs) as cites from events
-  where tenant_id = $1 and kind = any($3::text[])),
+  where tenant_id = $1 and kind = any($3::text[])
+  union all
+  select position, event_id, content->>'memory_id' from events
+  where tenant_id = $1 and kind = 'memory' and content->>'type' = 'reference'
+    and content->>'op' = 'update'),
 gone (position, event_id) as (
   select position, event_id from events where tenant_id = $1 and position = any($2::bigint[])
   union

@@ -15,7 +15,8 @@ insert into stored_references (tenant_id, reference_id, event_id, position, ts, 
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
 -- name: current
-select session_id, user_id, agent_id, channel, sensitivity, key, type from stored_references
+select session_id, user_id, agent_id, channel, sensitivity, key, type, is_active
+from stored_references
 where tenant_id = $1 and channel = $2 and user_id = $3 and reference_id = $4 and until is null;
 
 -- name: end
@@ -37,11 +38,19 @@ order by (channel = $8) desc, position desc limit 1;
 select e.event_id, e.position, e.ts, e.session_id, e.user_id, e.agent_id, e.channel, e.kind,
        e.sensitivity, e.content, r.key, r.is_active, a.artifact_id, a.size, a.media_type,
        (select sum(c.token_est) from chunks c
-        where c.tenant_id = $1 and c.position = e.position) as tokens
+        where c.tenant_id = $1 and c.position = e.position) as tokens,
+       d.described, d.described_by
 from events e
 left join stored_references r
   on r.tenant_id = $1 and r.reference_id = e.event_id and r.until is null
 left join artifacts a on a.tenant_id = $1 and a.event_id = e.event_id
+left join lateral (  -- the last that was said of how it is described, by another than its own event
+  select o.content->>'text' as described, o.actor_id as described_by
+  from stored_references h
+  join events o on o.tenant_id = $1 and o.event_id = h.event_id
+  where h.tenant_id = $1 and h.reference_id = e.event_id and h.event_id <> e.event_id
+    and o.content->>'op' = 'update'
+  order by h.position desc limit 1) d on true
 where e.tenant_id = $1 and e.sensitivity = any($2::text[])
   and (e.channel = any($3::text[]) or (e.channel = any($4::text[]) and e.user_id = $5))
   and e.event_id = any($6::text[]) and e.kind <> 'erasure';
