@@ -227,14 +227,6 @@ def processor_ms(process: subprocess.Popen[bytes]) -> float:
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def forget(home: Path) -> None:
-    """Drop the home's files from the page cache, so that the next read is from the disk."""
-    for path in home.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 async def measure(
     home: Path, language: scale_fill.Language, queries: int, result: scale_plot.Result
 ) -> None:
@@ -252,7 +244,7 @@ async def measure(
     async with served(home):
         result.restarted = (await ask(asked[:1]))[0]
     os.sync()
-    forget(home)
+    load.forget(home)
     async with served(home):
         result.cold = (await ask(asked[:1]))[0]
     load.read(home)
