@@ -1,5 +1,7 @@
 """A full document: what is brought back stays, and mentions push nothing out."""
 
+import uuid
+
 import httpx
 
 from memories import FACTS, ask
@@ -37,3 +39,22 @@ async def test_many_mentions_of_a_place_push_nothing_out(client: httpx.AsyncClie
         sum(map(len, found["placer_user_datapoints"][0]["mentioned_in"].values()))
         == document.MENTIONS
     )
+
+
+async def test_places_that_many_conversations_mention_push_no_fact_out(
+    client: httpx.AsyncClient,
+) -> None:
+    fact = await add_fact(client, "The user's boat is called Albatross")
+    for place in ("home", "work", "harbour"):
+        said = {"place_id": place, "place_name": place.title()}
+        await ask(client, "POST", f"{ADA}/places", 201, json=said)
+        for _ in range(document.MENTIONS):
+            ids = {"conversation_id": str(uuid.uuid4()), "message_id": str(uuid.uuid4())}
+            await ask(client, "POST", f"{ADA}/places/{place}/mentions", 201, json=ids)
+    found = await ask(client, "GET", ADA)
+    shown = await ask(client, "GET", "/api/v1/prompt", params={"user_id": "ada"})
+
+    assert [one["id"] for one in found["facts"]] == [fact]
+    assert [len(one["mentioned_in"]) for one in found["placer_user_datapoints"]] == [20, 20, 20]
+    assert found["metadata"]["token_count"] <= document.LIMIT
+    assert "- Home (mentioned in 50 conversations)" in shown["text"]
