@@ -52,10 +52,10 @@ async def versions(hand: Hand, memory_id: str, *, as_of: int = LATEST) -> list[V
 
 
 async def edit(hand: Hand, memory_id: str, text: str) -> Changed:
-    """A new version; of a place, its notes."""
+    """A new version; of a place, its notes. A fact that no longer held holds again with it."""
     old = await one(hand, memory_id)
     said = {"op": "update", "text": model.within(old.type, text), "subject": old.subject}
-    return await _change(hand, old, said)
+    return await _change(hand, old, {**said, "holds": True, "force": False})
 
 
 async def delete(hand: Hand, memory_id: str) -> Changed:
@@ -84,10 +84,10 @@ async def activate(hand: Hand, memory_id: str, *, active: bool, force: bool = Fa
 
 
 async def restore(hand: Hand, memory_id: str, version: int, *, force: bool = False) -> Changed:
-    """An earlier version again, as a new one; what was deleted comes back with it."""
+    """An earlier version again, as a new one; what was deleted or no longer held is back."""
     old, had = await one(hand, memory_id), await versions(hand, memory_id)
     chosen = named(memory_id, had, version)
-    said = {"op": "restore", "restores": chosen.event_id, "force": force}
+    said = {"op": "restore", "restores": chosen.event_id, "holds": True, "force": force}
     return await _change(hand, old, said)
 
 

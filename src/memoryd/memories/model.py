@@ -65,6 +65,7 @@ class Change(TypedDict):
     subject: NotRequired[str]
     text: NotRequired[str]
     force: NotRequired[bool]  # although another fact has the same subject; said of what comes back
+    holds: NotRequired[bool]  # with a text: the fact holds again, if it no longer did
     restores: NotRequired[str]  # the event that made the version whose text is taken up again
     place_id: NotRequired[str]
     mention: NotRequired[Said]
