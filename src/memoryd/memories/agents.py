@@ -78,7 +78,7 @@ async def one(conn: db.Conn, owner: Reader, memory_id: str, *, as_of: int = LATE
     """One of the owner's own, which was not deleted."""
     found = await read.one(conn, owner, AgentMemory, (*TYPES, *BOARD), memory_id, as_of=as_of)
     if found.deleted or found.user_id != owner.user_id:
-        raise read.missing(memory_id)
+        raise model.missing(memory_id)
     return found
 
 

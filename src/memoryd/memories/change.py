@@ -30,6 +30,10 @@ class Hand:
     types: tuple[Type, ...] = ANY
 
 
+class Foreign(errors.Forbidden):
+    """A fact or place that another user shares."""
+
+
 @dataclass(frozen=True)
 class Changed:
     after: Memory
@@ -128,6 +132,11 @@ async def _eyes(conn: db.Conn, hand: Hand, memory_id: str) -> Reader:
 
 
 async def _change(hand: Hand, old: Memory, said: Mapping[str, Any]) -> Changed:
+    if old.type in document.TYPES and old.user_id != hand.reader.user_id:
+        raise Foreign(
+            f"memory {old.memory_id!r} is another user's: you may read it, and only they change it",
+            field="user_id",
+        )
     caller, origin = _placed(hand, old)
     written = await write.change(hand.daemon, caller, origin, old.memory_id, said)
     if old.type in document.TYPES and said["op"] != "delete":  # which makes nothing longer

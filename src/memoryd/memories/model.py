@@ -150,6 +150,14 @@ class Taken(errors.Conflict):
     """The random id is another memory's: draw again."""
 
 
+class Deleted(errors.NotFound):
+    """It was deleted, and can be brought back."""
+
+    def __init__(self, memory_id: str) -> None:
+        said = f"memory {memory_id!r} was deleted; bring it back with undelete"
+        super().__init__(said, field="memory_id")
+
+
 class SameSubject(errors.Conflict):
     """An active fact has this subject already."""
 
@@ -161,6 +169,10 @@ class SameSubject(errors.Conflict):
         )
         self.memory_id = memory_id
         self.text = text
+
+
+def missing(memory_id: str) -> errors.NotFound:
+    return errors.NotFound(f"there is no memory {memory_id!r} that you may see", field="memory_id")
 
 
 def short_id(number: int) -> str:

@@ -73,12 +73,7 @@ async def _change(conn: db.Conn, event: Event) -> None:
     found = await conn.fetchrow(db.query("memories.current"), *_owner(event), memory_id)
     if found is None or (found["deleted"] and op not in _REVIVING):
         if not await _erased_since(conn, event):
-            why = (
-                "was deleted; bring it back with undelete"
-                if found
-                else "is none that you may change"
-            )
-            raise errors.NotFound(f"memory {memory_id!r} {why}")
+            raise model.Deleted(memory_id) if found else model.missing(memory_id)
     elif op == "mention":
         await _mention(conn, event, memory_id)
     elif (changes := await _changes(conn, event, dict(found))) is not None:

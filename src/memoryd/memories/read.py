@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from memoryd.core import db, errors, read
+from memoryd.core import db, read
 from memoryd.core.model import Reader
 from memoryd.memories import model
 from memoryd.memories.model import AgentMemory, Fact, Memory, Place
@@ -96,7 +96,7 @@ async def _row(
     asked = (*read.eyes(reader), as_of, memory_id, types)
     row = await conn.fetchrow(db.query("memories.one"), *asked)
     if row is None:
-        raise missing(memory_id)
+        raise model.missing(memory_id)
     return row
 
 
@@ -116,10 +116,6 @@ async def counts(
     for row in await conn.fetch(db.query("memories.counts"), tenant_id, types, owner):
         found.setdefault(row["user_id"], dict.fromkeys(types, 0))[row["type"]] = row["number"]
     return found
-
-
-def missing(memory_id: str) -> errors.NotFound:
-    return errors.NotFound(f"there is no memory {memory_id!r} that you may see", field="memory_id")
 
 
 def made(kind: type[T], row: Any) -> T:
