@@ -108,6 +108,8 @@ async def change(
             field="memory_id",
         )
     own, placed = as_owner(caller, owner, origin)
+    if said["op"] == "promote":  # of many at once, all answer the same version
+        placed = replace(placed, idempotency_key=f"promote:{memory_id}.{old.version}")
     return await _read_back(daemon, await write.change(daemon, own, placed, memory_id, said))
 
 
