@@ -153,6 +153,20 @@ async def test_a_memory_is_edited_promoted_and_deleted(client: httpx.AsyncClient
     assert_refused(await client.delete(f"{CODER}/{made['id']}"), 404, "memory_id")
 
 
+async def test_an_agent_s_memories_are_counted_and_shown_as_they_were(
+    client: httpx.AsyncClient,
+) -> None:
+    made = await save(client, "Users like tea")  # position 1 of this tenant's log
+    await ask(client, "POST", f"{CODER}/{made['id']}/promote")
+    await save(client, "Users like coffee")
+    then = await ask(client, "GET", CODER, params={"as_of": 1})
+    today = await ask(client, "GET", CODER)
+
+    assert [one["memory_type"] for one in then["memories"]] == ["journal"]
+    assert then["memories_count"] == {"core": 0, "journal": 1}
+    assert today["memories_count"] == {"core": 1, "journal": 1}
+
+
 async def test_an_agents_memories_are_its_own(
     client: httpx.AsyncClient, url: str, tenant: str, make_key: MakeKey
 ) -> None:

@@ -196,6 +196,12 @@ ADD, MANAGE = "add_to_memory", "manage_user_memory"
         ),
         (
             MANAGE,
+            {"operation": "add_poi", "place_id": "p", "place_name": "Ho\x07me"},
+            "place_name",
+            None,
+        ),
+        (
+            MANAGE,
             {"operation": "add_fact", "content": "User's password is Sommer2024!"},
             "content",
             None,

@@ -65,12 +65,12 @@ async def memory_context(
 
 async def counts(conn: db.Conn, tenant_id: str) -> dict[str, dict[str, int]]:
     """`memories_count` of every agent that has memories."""
-    found = await read.counts(conn, tenant_id, TYPES)
+    found = await read.counts(conn, tenant_id, TYPES, as_of=LATEST)
     return {owner.removeprefix(model.agent_owner("")): each for owner, each in found.items()}
 
 
-async def count(conn: db.Conn, owner: Reader) -> dict[str, int]:
-    found = await read.counts(conn, owner.tenant_id, TYPES, owner.user_id)
+async def count(conn: db.Conn, owner: Reader, *, as_of: int = LATEST) -> dict[str, int]:
+    found = await read.counts(conn, owner.tenant_id, TYPES, owner.user_id, as_of=as_of)
     return found.get(owner.user_id, dict.fromkeys(TYPES, 0))
 
 

@@ -109,11 +109,11 @@ async def versions(
 
 
 async def counts(
-    conn: db.Conn, tenant_id: str, types: Sequence[str], owner: str | None = None
+    conn: db.Conn, tenant_id: str, types: Sequence[str], owner: str | None = None, *, as_of: int
 ) -> dict[str, dict[str, int]]:
     """How many memories of each type an owner has, of one owner or of all that have any."""
     found: dict[str, dict[str, int]] = {}
-    for row in await conn.fetch(db.query("memories.counts"), tenant_id, types, owner):
+    for row in await conn.fetch(db.query("memories.counts"), tenant_id, types, owner, as_of):
         found.setdefault(row["user_id"], dict.fromkeys(types, 0))[row["type"]] = row["number"]
     return found
 
