@@ -1,5 +1,6 @@
 """A full document: what is brought back stays, and mentions push nothing out."""
 
+import asyncio
 import uuid
 
 import httpx
@@ -58,3 +59,21 @@ async def test_places_that_many_conversations_mention_push_no_fact_out(
     assert [len(one["mentioned_in"]) for one in found["placer_user_datapoints"]] == [20, 20, 20]
     assert found["metadata"]["token_count"] <= document.LIMIT
     assert "- Home (mentioned in 50 conversations)" in shown["text"]
+
+
+async def test_adding_to_a_full_document_while_others_delete_from_it_is_answered(
+    client: httpx.AsyncClient,
+) -> None:
+    """What a writer finds too much may be deleted before it is evicted."""
+    kept = [await add_fact(client, f"{n} {'dog ' * 120}") for n in range(55)]
+    said = {"content": f"The user's cat {'cat ' * 110}"}
+    added, deleted = [], []
+    for memory_id in kept[:30]:
+        deleted.append(client.delete(FACTS + memory_id, params={"user_id": "ada"}))
+        added.append(client.post(f"{ADA}/facts", json=said))
+    answers = await asyncio.gather(
+        *(one for pair in zip(added, deleted, strict=True) for one in pair)
+    )
+
+    assert [one.status_code for one in answers] == [201, 200] * 30
+    assert (await ask(client, "GET", ADA))["metadata"]["token_count"] <= document.LIMIT

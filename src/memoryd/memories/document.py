@@ -179,7 +179,7 @@ async def fit(daemon: Daemon, owner: Reader, limit: int = LIMIT) -> None:
             return
         try:
             await _evict(daemon, owner.tenant_id, gone, position)
-        except errors.Conflict:
+        except (errors.Conflict, errors.NotFound):  # one of them was changed, or deleted, meanwhile
             continue
         ids = [one.memory_id for one in gone]
         log.warning(
