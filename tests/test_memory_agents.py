@@ -109,6 +109,7 @@ async def test_memories_are_listed_newest_first_a_hundred_at_most(
     [
         ({"content": ""}, "content", "1", "can't be blank"),
         ({"content": " \n\t "}, "content", "1", "can't be blank"),
+        ({"content": "\u200b\ufeff"}, "content", "1", "can't be blank"),
         ({"content": "x" * 10_001}, "content", "10000", "10,000"),
         ({}, "content", None, ""),
         ({"content": "x", "memory_type": "diary"}, "memory_type", "'core' or 'journal'", ""),

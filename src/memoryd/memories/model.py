@@ -206,11 +206,20 @@ def team_owner(team_id: str) -> str:
     return f"team:{team_id}"
 
 
+def blank(text: str) -> bool:
+    r"""Whether there is nothing to be read: white space and invisible letters alone.
+
+    >>> blank(" \u200b\ufeff"), blank("tea")
+    (True, False)
+    """
+    return not any(one.isprintable() and one != " " for one in text)
+
+
 def within(kind: Type, text: str, field: str = "content") -> str:
     """`text` without the white space around it, if a memory of this type may say so much."""
     least, most = LENGTHS[kind]
     short = text.strip()
-    if not least <= len(short) or len(text) > most:
+    if blank(short) or not least <= len(short) or len(text) > most:
         raise errors.Invalid(
             f"it has {len(short):,} characters: a memory of type {kind} has {least} to {most:,}",
             field=field,

@@ -108,7 +108,7 @@ async def _save(call: Call, content: str, memory_type: str) -> model.AgentMemory
     if call.agent_id is None:
         raise errors.Invalid("This tool only works in group conversations", field="agent_id")
     text = content.strip()
-    if not text:
+    if model.blank(text):
         raise errors.Invalid("Content cannot be blank", field="content", limit="1")
     if len(text) > model.AGENT_LONGEST:
         limit = f"{model.AGENT_LONGEST:,} characters"
@@ -181,7 +181,7 @@ def _memory_id(given: str, field: str = "memory_id") -> str:
 
 def _needed(given: ManageUserMemoryInput, name: str, longest: int) -> str:
     value = (getattr(given, name) or "").strip()
-    if not value:
+    if model.blank(value):
         raise errors.Invalid(f"{given.operation} needs {name}", field=name, limit="1")
     if len(value) > longest:
         raise _too_long(name, longest)
