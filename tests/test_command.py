@@ -192,3 +192,36 @@ async def test_another_user_s_memory_is_as_unknown_as_none(client: httpx.AsyncCl
 
     assert reply == command.unknown(memory_id)
     assert not found["deleted"]
+
+
+async def test_a_new_line_or_tab_parts_words_as_a_blank_does(client: httpx.AsyncClient) -> None:
+    memory_id = await boss(client)
+    edited = await typed(client, f"/memory edit {memory_id}\nAlec was\nthe boss")
+    deleted = await typed(client, f"/memory delete\t{memory_id}")
+
+    assert edited == f"Updated: '{BOSS}' → 'Alec was the boss'"
+    assert deleted == "Deleted: 'Alec was the boss'"
+
+
+@pytest.mark.parametrize("again", ["/memory delete {}", "/memory edit {} Alec has left"])
+async def test_what_was_deleted_is_told_with_the_way_back(
+    client: httpx.AsyncClient, again: str
+) -> None:
+    memory_id = await boss(client)
+    await typed(client, f"/memory delete {memory_id}")
+
+    reply = await typed(client, again.format(memory_id))
+    assert reply == f"[{memory_id}] was deleted. /memory undo {memory_id} brings it back."
+
+
+@pytest.mark.parametrize("asked", ["delete {}", "edit {} Alec has left", "undo {} 1"])
+async def test_what_another_user_shares_is_read_and_not_changed(
+    client: httpx.AsyncClient, asked: str
+) -> None:
+    memory_id = await boss(client, user_id="ada", channel="team")
+    shown = await typed(client, f"/memory show {memory_id}", user_id="bob")
+    reply = await typed(client, f"/memory {asked.format(memory_id)}", user_id="bob")
+
+    assert BOSS in shown
+    assert reply == f"[{memory_id}] is another user's memory: only they can change it."
+    assert await listed(client, user_id="ada") == [BOSS]

@@ -1,5 +1,6 @@
 """Audit and proposals over HTTP: nothing is done unasked, and all of it can be undone."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -115,6 +116,29 @@ async def test_what_changed_meanwhile_is_not_applied_and_not_undone(
     assert await listed(client) == ["The user likes coffee", "User likes green teas"]
 
 
+async def test_what_a_person_deleted_since_an_undo_leaves_deleted(
+    client: httpx.AsyncClient,
+) -> None:
+    first, second = await two_teas(client)
+    (one,) = await proposals(client)
+    await act(client, one, "apply")
+    await ask(client, "DELETE", FACTS + first)
+    undone = await act(client, one, "undo")
+
+    assert undone["memory_ids"] == [second]
+    assert await listed(client) == ["User likes green teas."]
+
+
+async def test_the_line_that_takes_it_back_says_whose_it_is(client: httpx.AsyncClient) -> None:
+    said = {"category": "preference", "subject": None, "user_id": "Ada L"}
+    await add(client, content="The user likes green tea", **said)
+    await add(client, content="User likes green teas.", **said)
+    (one,) = await proposals(client, user_id="Ada L")
+    done = await act(client, one, "apply", user_id="Ada L", agent_id="scout")
+
+    assert done["undo"] == f"memoryd consolidate --undo {one['id']} --user 'Ada L' --agent scout"
+
+
 async def test_a_faded_fact_is_retired_and_brought_back(client: httpx.AsyncClient) -> None:
     made = await add(client)
     (one,) = await proposals(client, now=LATER)
@@ -147,6 +171,30 @@ async def test_what_recurs_in_a_journal_becomes_core_and_not_again(
     assert undone["memory_ids"] == done["memory_ids"]
     assert (await ask(client, "GET", agents("scout")))["memories_count"]["core"] == 0
     assert await proposals(client) == []
+
+
+async def test_of_many_who_promote_at_once_one_core_memory_is_made(
+    client: httpx.AsyncClient,
+) -> None:
+    said = {"content": "Ada asks for short answers", "memory_type": "journal"}
+    for _ in range(3):
+        made = await ask(client, "POST", agents("scout"), 201, json=said)
+    (one,) = await proposals(client, agent_id="scout")
+    path, scout = f"{CARE}/proposals/{one['id']}/apply", {"agent_id": "scout"}
+    applied = await asyncio.gather(*(client.post(path, params=scout) for _ in range(8)))
+    counted = (await ask(client, "GET", agents("scout")))["memories_count"]
+    await act(client, one, "undo", agent_id="scout")
+    again = await act(client, one, "apply", agent_id="scout")
+    done = [each.json()["memory_ids"] for each in applied if each.status_code == 200]
+
+    assert {each.status_code for each in applied} <= {200, 404}  # it was applied already
+    assert counted["core"] == 1
+    assert again["memory_ids"] not in done
+    path = f"{agents('scout')}/{made['id']}/promote"
+    promoted = await asyncio.gather(*(client.post(path) for _ in range(8)))
+    had = await ask(client, "GET", f"{CARE}/{made['id']}/versions")
+    assert {each.status_code for each in promoted} <= {200, 409}  # it is core already
+    assert [each["made_by"] for each in had["versions"]] == ["add", "promote"]
 
 
 async def test_a_reader_s_key_sees_proposals_and_applies_none(

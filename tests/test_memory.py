@@ -77,8 +77,10 @@ async def test_a_deleted_memory_leaves_the_list_and_can_be_brought_back(
     assert await listed(client) == []
     assert await listed(client, include_deleted=True) == [SARAH["content"]]
     assert (await ask(client, "GET", FACTS + made["id"]))["deleted"]
-    assert_refused(await client.delete(FACTS + made["id"]), 404, None)
-    assert_refused(await client.put(FACTS + made["id"], json={"content": "anew!"}), 404, None)
+    assert_refused(await client.delete(FACTS + made["id"]), 404, "memory_id")
+    assert_refused(
+        await client.put(FACTS + made["id"], json={"content": "anew!"}), 404, "memory_id"
+    )
     await ask(client, "POST", f"{FACTS}{made['id']}/undelete")
     assert await listed(client) == [SARAH["content"]]
 

@@ -109,6 +109,7 @@ async def test_memories_are_listed_newest_first_a_hundred_at_most(
     [
         ({"content": ""}, "content", "1", "can't be blank"),
         ({"content": " \n\t "}, "content", "1", "can't be blank"),
+        ({"content": "\u200b\ufeff"}, "content", "1", "can't be blank"),
         ({"content": "x" * 10_001}, "content", "10000", "10,000"),
         ({}, "content", None, ""),
         ({"content": "x", "memory_type": "diary"}, "memory_type", "'core' or 'journal'", ""),
@@ -151,6 +152,20 @@ async def test_a_memory_is_edited_promoted_and_deleted(client: httpx.AsyncClient
     await ask(client, "DELETE", f"{CODER}/{made['id']}")
     assert (await ask(client, "GET", CODER))["memories"] == []
     assert_refused(await client.delete(f"{CODER}/{made['id']}"), 404, "memory_id")
+
+
+async def test_an_agent_s_memories_are_counted_and_shown_as_they_were(
+    client: httpx.AsyncClient,
+) -> None:
+    made = await save(client, "Users like tea")  # position 1 of this tenant's log
+    await ask(client, "POST", f"{CODER}/{made['id']}/promote")
+    await save(client, "Users like coffee")
+    then = await ask(client, "GET", CODER, params={"as_of": 1})
+    today = await ask(client, "GET", CODER)
+
+    assert [one["memory_type"] for one in then["memories"]] == ["journal"]
+    assert then["memories_count"] == {"core": 0, "journal": 1}
+    assert today["memories_count"] == {"core": 1, "journal": 1}
 
 
 async def test_an_agents_memories_are_its_own(

@@ -1,5 +1,8 @@
 """A full document: what is brought back stays, and mentions push nothing out."""
 
+import asyncio
+import uuid
+
 import httpx
 
 from memories import FACTS, ask
@@ -37,3 +40,40 @@ async def test_many_mentions_of_a_place_push_nothing_out(client: httpx.AsyncClie
         sum(map(len, found["placer_user_datapoints"][0]["mentioned_in"].values()))
         == document.MENTIONS
     )
+
+
+async def test_places_that_many_conversations_mention_push_no_fact_out(
+    client: httpx.AsyncClient,
+) -> None:
+    fact = await add_fact(client, "The user's boat is called Albatross")
+    for place in ("home", "work", "harbour"):
+        said = {"place_id": place, "place_name": place.title()}
+        await ask(client, "POST", f"{ADA}/places", 201, json=said)
+        for _ in range(document.MENTIONS):
+            ids = {"conversation_id": str(uuid.uuid4()), "message_id": str(uuid.uuid4())}
+            await ask(client, "POST", f"{ADA}/places/{place}/mentions", 201, json=ids)
+    found = await ask(client, "GET", ADA)
+    shown = await ask(client, "GET", "/api/v1/prompt", params={"user_id": "ada"})
+
+    assert [one["id"] for one in found["facts"]] == [fact]
+    assert [len(one["mentioned_in"]) for one in found["placer_user_datapoints"]] == [20, 20, 20]
+    assert found["metadata"]["token_count"] <= document.LIMIT
+    assert "- Home (mentioned in 50 conversations)" in shown["text"]
+
+
+async def test_adding_to_a_full_document_while_others_delete_from_it_is_answered(
+    client: httpx.AsyncClient,
+) -> None:
+    """What a writer finds too much may be deleted before it is evicted."""
+    kept = [await add_fact(client, f"{n} {'dog ' * 120}") for n in range(55)]
+    said = {"content": f"The user's cat {'cat ' * 110}"}
+    added, deleted = [], []
+    for memory_id in kept[:30]:
+        deleted.append(client.delete(FACTS + memory_id, params={"user_id": "ada"}))
+        added.append(client.post(f"{ADA}/facts", json=said))
+    answers = await asyncio.gather(
+        *(one for pair in zip(added, deleted, strict=True) for one in pair)
+    )
+
+    assert [one.status_code for one in answers] == [201, 200] * 30
+    assert (await ask(client, "GET", ADA))["metadata"]["token_count"] <= document.LIMIT

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -20,7 +21,7 @@ from memoryd.daemon import Daemon
 from memoryd.memories import document, facts, model, project
 from memoryd.memories.write import Origin
 from memoryd.seal.vault import Keys
-from wire import assert_refused
+from wire import assert_refused, storing_nothing
 
 
 async def change_everything(client: httpx.AsyncClient) -> None:
@@ -166,6 +167,27 @@ async def test_users_do_not_see_or_change_each_others_memories(client: httpx.Asy
     await add(client, **bob)  # the same subject, of another user
 
 
+async def test_what_a_user_shares_is_changed_by_them_alone(
+    client: httpx.AsyncClient, daemon: Daemon, tenant: str
+) -> None:
+    made = await add(client, user_id="ada", channel="public")
+    bob: dict[str, Any] = {"params": {"user_id": "bob"}}
+    address = FACTS + made["id"]
+    tool = {"arguments": {"memory_id": made["id"], "content": "taken over"}, "user_id": "bob"}
+    async with storing_nothing(daemon, tenant):
+        answers = [
+            await client.put(address, json={"content": "taken over"}, **bob),
+            await client.delete(address, **bob),
+            await client.post(f"{address}/restore", json={"version": 1}, **bob),
+            await client.post(f"/api/v1/memories/{made['id']}/deactivate", **bob),
+            await client.post("/api/v1/tools/update_memory", json=tool),
+        ]
+
+    assert (await ask(client, "GET", address, **bob))["content"] == SARAH["content"]
+    for answer in answers:
+        assert_refused(answer, 403, "user_id")
+
+
 async def test_a_key_of_one_user_cannot_ask_for_another(
     url: str, tenant: str, make_key: MakeKey
 ) -> None:
@@ -198,7 +220,7 @@ async def test_a_replay_passes_over_what_an_erasure_took(conn: db.Conn, tenant: 
     """An event whose memory is gone is an error, unless something was erased after it."""
     said = {"memory_id": "aaaaaaaa", "op": "update", "text": "hello there"}
     event = make.write(tenant, kind="memory", content=said).event
-    with pytest.raises(Exception, match="none that you may change"):
+    with pytest.raises(Exception, match="there is no memory"):
         await project.project(conn, replace(event, position=1), Keys(tenant))
     await record.append(conn, tenant, [make.write(tenant), make.write(tenant)], make.NOW)
     columns = "tenant_id, ts, recorded_at, session_id, user_id, agent_id, channel, actor_type, "

@@ -211,27 +211,6 @@ async def test_a_chat_keeps_both_when_told_to(client: httpx.AsyncClient) -> None
     assert len(await listed(client)) == 2
 
 
-async def test_what_no_longer_holds_is_brought_back(client: httpx.AsyncClient) -> None:
-    memory_id = (await add(client))["id"]
-    off = await ask(client, "POST", f"{ANY}/{memory_id}/deactivate")
-    shelf = await typed(client, "/memory list inactive")
-    on = await ask(client, "POST", f"{ANY}/{memory_id}/activate")
-    await ask(client, "POST", f"{ANY}/{memory_id}/deactivate")
-    reply = await typed(client, f"/memory undo {memory_id}")
-
-    assert (off["is_active"], on["is_active"]) == (False, True)
-    assert f"• [{memory_id}] {SARAH['content']}" in shelf
-    assert reply == f"Restored: '{SARAH['content']}'"
-    assert await listed(client) == [SARAH["content"]]
-
-
-async def test_only_a_fact_can_be_deactivated(client: httpx.AsyncClient) -> None:
-    memory_id = await make(client, SORTS[2])
-    refused = await client.post(f"{ANY}/{memory_id}/deactivate")
-
-    assert_refused(refused, 409, "memory_id")
-
-
 @pytest.mark.parametrize(
     ("at", "text", "limit"),
     [

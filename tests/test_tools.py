@@ -173,6 +173,7 @@ ADD, MANAGE = "add_to_memory", "manage_user_memory"
         (ADD, {**ALEC, "subject": "x" * 201}, "subject", "200"),
         (ADD, {**ALEC, "mood": "good"}, "mood", None),
         (ADD, {"content": "Alec is the boss"}, "category", None),
+        (ADD, {"content": "\u200b" * 5, "category": "person"}, "content", "5"),
         (ADD, {}, "content", None),
         ("update_memory", {"memory_id": "aaaaaaaa", "content": "x" * 501}, "content", "500"),
         ("update_memory", {"memory_id": 7, "content": "Alec is the boss"}, "memory_id", None),
@@ -193,6 +194,12 @@ ADD, MANAGE = "add_to_memory", "manage_user_memory"
             {"operation": "add_poi", "place_id": "p", "place_name": "Home", "notes": "x" * 501},
             "notes",
             "500 characters",
+        ),
+        (
+            MANAGE,
+            {"operation": "add_poi", "place_id": "p", "place_name": "Ho\x07me"},
+            "place_name",
+            None,
         ),
         (
             MANAGE,

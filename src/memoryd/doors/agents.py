@@ -148,7 +148,7 @@ async def list_agent_memories(
             found = await agents.for_prompt(conn, owner, today, as_of=position)
         else:
             found = await agents.recent(conn, owner, as_of=position, limit=limit)
-        counted = await agents.count(conn, owner)
+        counted = await agents.count(conn, owner, as_of=position)
     return AgentMemories(
         memories=tuple(_shown(one, today) for one in found),
         memories_count=MemoriesCount(**counted),

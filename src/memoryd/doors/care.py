@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -136,7 +137,9 @@ async def apply_proposal(
     text = asked.text if asked else None
     refuse.secrets(text=text)
     done = await consolidate.apply(care, proposal_id, _moment(at), text)
-    back = f"memoryd consolidate --undo {proposal_id}"
+    whose = "" if care.reader.user_id == "default" else f" --user {quote(care.reader.user_id)}"
+    whose += f" --agent {quote(care.agent_id)}" if care.agent_id else ""
+    back = f"memoryd consolidate --undo {proposal_id}{whose}"
     return Applied(done.proposal_id, done.memory_ids, back)
 
 

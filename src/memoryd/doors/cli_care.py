@@ -60,7 +60,7 @@ def consolidate(
         path = f"proposals/{chosen}/{'apply' if applied else 'undo'}"
         body = None if text is None else {"text": text}
         done = run(_ask(settings(), "POST", path, given, body))
-        show(done, as_json, lambda: _done(done, given))
+        show(done, as_json, lambda: _done(done))
         return
     found = run(_ask(settings(), "GET", "proposals", {**given, "wording": wording or None}))
     show(found, as_json, lambda: _proposed(found) or "there is nothing to tidy up")
@@ -96,11 +96,8 @@ def _proposed(found: dict[str, Any]) -> str:
     return "\n".join([*lines, "apply one with: memoryd consolidate --apply ID"])
 
 
-def _done(done: dict[str, Any], given: dict[str, str | None]) -> str:
+def _done(done: dict[str, Any]) -> str:
     changed = f"changed {', '.join(done['memory_ids']) or 'nothing'}"
     if "undo" not in done:
         return changed
-    whose = [
-        f" --{name.removesuffix('_id')} {shlex.quote(one)}" for name, one in given.items() if one
-    ]
-    return f"{changed}; take it back with: {done['undo']}{''.join(whose)}"
+    return f"{changed}; take it back with: {printable(done['undo'])}"

@@ -48,7 +48,7 @@ def within(least: int, most: int) -> Callable[[str], str]:
 
     def check(given: str) -> str:
         text = given.strip()
-        if not text:
+        if model.blank(text):
             raise PydanticCustomError("blank", "can't be blank", {"min_length": least})
         if len(text) < least:
             said = f"too short (min {least} characters)"

@@ -109,7 +109,8 @@ async def list_users(daemon: DaemonOf, caller: CallerOf, asking: AskingOf) -> Us
     """The users of whom something is remembered, with counts; of a key that is a user's, them."""
     own_eyes(caller, asking)
     async with db.tenant(daemon.pool, caller.tenant_id) as conn:
-        found = await read.counts(conn, caller.tenant_id, ("fact", "place"))
+        types = ("fact", "place")
+        found = await read.counts(conn, caller.tenant_id, types, as_of=facts.LATEST)
     seen = {name: one for name, one in found.items() if caller.user_id in (None, name)}
     listed = (
         UserListed(user_id=name, memories_count=MemoriesCount(**one))

@@ -65,12 +65,12 @@ async def memory_context(
 
 async def counts(conn: db.Conn, tenant_id: str) -> dict[str, dict[str, int]]:
     """`memories_count` of every agent that has memories."""
-    found = await read.counts(conn, tenant_id, TYPES)
+    found = await read.counts(conn, tenant_id, TYPES, as_of=LATEST)
     return {owner.removeprefix(model.agent_owner("")): each for owner, each in found.items()}
 
 
-async def count(conn: db.Conn, owner: Reader) -> dict[str, int]:
-    found = await read.counts(conn, owner.tenant_id, TYPES, owner.user_id)
+async def count(conn: db.Conn, owner: Reader, *, as_of: int = LATEST) -> dict[str, int]:
+    found = await read.counts(conn, owner.tenant_id, TYPES, owner.user_id, as_of=as_of)
     return found.get(owner.user_id, dict.fromkeys(TYPES, 0))
 
 
@@ -78,7 +78,7 @@ async def one(conn: db.Conn, owner: Reader, memory_id: str, *, as_of: int = LATE
     """One of the owner's own, which was not deleted."""
     found = await read.one(conn, owner, AgentMemory, (*TYPES, *BOARD), memory_id, as_of=as_of)
     if found.deleted or found.user_id != owner.user_id:
-        raise read.missing(memory_id)
+        raise model.missing(memory_id)
     return found
 
 
@@ -108,6 +108,8 @@ async def change(
             field="memory_id",
         )
     own, placed = as_owner(caller, owner, origin)
+    if said["op"] == "promote":  # of many at once, all answer the same version
+        placed = replace(placed, idempotency_key=f"promote:{memory_id}.{old.version}")
     return await _read_back(daemon, await write.change(daemon, own, placed, memory_id, said))
 
 

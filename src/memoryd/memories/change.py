@@ -30,6 +30,10 @@ class Hand:
     types: tuple[Type, ...] = ANY
 
 
+class Foreign(errors.Forbidden):
+    """A fact or place that another user shares."""
+
+
 @dataclass(frozen=True)
 class Changed:
     after: Memory
@@ -52,10 +56,10 @@ async def versions(hand: Hand, memory_id: str, *, as_of: int = LATEST) -> list[V
 
 
 async def edit(hand: Hand, memory_id: str, text: str) -> Changed:
-    """A new version; of a place, its notes."""
+    """A new version; of a place, its notes. A fact that no longer held holds again with it."""
     old = await one(hand, memory_id)
     said = {"op": "update", "text": model.within(old.type, text), "subject": old.subject}
-    return await _change(hand, old, said)
+    return await _change(hand, old, {**said, "holds": True, "force": False})
 
 
 async def delete(hand: Hand, memory_id: str) -> Changed:
@@ -84,10 +88,10 @@ async def activate(hand: Hand, memory_id: str, *, active: bool, force: bool = Fa
 
 
 async def restore(hand: Hand, memory_id: str, version: int, *, force: bool = False) -> Changed:
-    """An earlier version again, as a new one; what was deleted comes back with it."""
+    """An earlier version again, as a new one; what was deleted or no longer held is back."""
     old, had = await one(hand, memory_id), await versions(hand, memory_id)
     chosen = named(memory_id, had, version)
-    said = {"op": "restore", "restores": chosen.event_id, "force": force}
+    said = {"op": "restore", "restores": chosen.event_id, "holds": True, "force": force}
     return await _change(hand, old, said)
 
 
@@ -128,6 +132,11 @@ async def _eyes(conn: db.Conn, hand: Hand, memory_id: str) -> Reader:
 
 
 async def _change(hand: Hand, old: Memory, said: Mapping[str, Any]) -> Changed:
+    if old.type in document.TYPES and old.user_id != hand.reader.user_id:
+        raise Foreign(
+            f"memory {old.memory_id!r} is another user's: you may read it, and only they change it",
+            field="user_id",
+        )
     caller, origin = _placed(hand, old)
     written = await write.change(hand.daemon, caller, origin, old.memory_id, said)
     if old.type in document.TYPES and said["op"] != "delete":  # which makes nothing longer

@@ -8,7 +8,7 @@ from memoryd.daemon import now
 from memoryd.memories import agents, change, command, facts, find, read, refuse
 from memoryd.memories.change import Hand
 from memoryd.memories.command import Command, Shelf
-from memoryd.memories.model import Memory, SameSubject
+from memoryd.memories.model import Deleted, Memory, SameSubject
 from memoryd.memories.read import Wanted
 
 FOUND = 10  # memories of a search
@@ -24,8 +24,12 @@ async def reply(chat: Hand, asked: Command) -> str:
         raise errors.Forbidden("a key with the role `reader` does not write; use an `agent` key")
     try:
         return await _ANSWERS[asked.op](chat, asked)
+    except Deleted:
+        return command.gone(asked.memory_id)
     except errors.NotFound as error:
         return error.detail if error.field == "version" else command.unknown(asked.memory_id)
+    except change.Foreign:
+        return command.foreign(asked.memory_id)
     except SameSubject as error:
         return command.taken(asked, error)
     except errors.Invalid as error:

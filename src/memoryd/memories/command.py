@@ -67,8 +67,8 @@ def parse(said: str) -> Command | None:
     found = _COMMAND.fullmatch(said)
     if found is None:
         return None
-    name, _, rest = (found["rest"] or "list").strip().partition(" ")
-    name, rest = name.casefold(), rest.strip()
+    name, rest = _parted(found["rest"] or "list")
+    name = name.casefold()
     op = _OTHER_NAMES.get(name, name)
     if op in _NEEDS_ID:
         return _about_one(op, rest)
@@ -81,22 +81,28 @@ def parse(said: str) -> Command | None:
     return _wrong(f"I don't know “{one_line(name)[:40]}”.")
 
 
+def _parted(said: str) -> tuple[str, str]:
+    """The first word and the rest, which may begin in a new line."""
+    word, *rest = said.split(maxsplit=1) or [""]
+    return word, "".join(rest).strip()
+
+
 def _list(rest: str) -> Command:
-    name, _, team = (rest or "facts").partition(" ")
+    name, team = _parted(rest or "facts")
     for shelf in TITLES:
         if name.casefold() == shelf:
-            return Command(op="list", shelf=shelf, text=team.strip())
+            return Command(op="list", shelf=shelf, text=team)
     return _wrong(f"I have no list “{one_line(name)[:40]}”.")
 
 
 def _about_one(op: str, rest: str) -> Command:
-    word, _, text = rest.partition(" ")
+    word, text = _parted(rest)
     found = _ID.fullmatch(word)
     if not word:
         return _wrong(f"Say which memory: /memory {op} <id>.")
     if found is None:
         return _wrong(f"“{one_line(word)[:40]}” is no id: an id has 8 letters and digits.")
-    memory_id, text = found[1], text.strip()
+    memory_id = found[1]
     if op == "edit":
         if not text:
             return _wrong(f"Say the new text: /memory edit {memory_id} <new text>.")
@@ -194,6 +200,14 @@ def taken(asked: Command, error: SameSubject) -> str:
 
 def unknown(memory_id: str) -> str:
     return f"There is no memory [{memory_id}]. /memory list shows what I remember."
+
+
+def gone(memory_id: str) -> str:
+    return f"[{memory_id}] was deleted. /memory undo {memory_id} brings it back."
+
+
+def foreign(memory_id: str) -> str:
+    return f"[{memory_id}] is another user's memory: only they can change it."
 
 
 def help_text(why: str) -> str:

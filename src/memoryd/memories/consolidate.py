@@ -92,6 +92,8 @@ async def apply(care: Care, proposal_id: str, moment: datetime, text: str | None
 
     With `text`, that is what is then remembered: a person's wording, or a model's that they saw.
     """
+    # Counted before it is looked for: of many who apply it at once, all make the same memory.
+    before = len(await _applied(care, care.owner, proposal_id)) if care.owner else 0
     chosen = next((one for one in await propose(care, moment) if one.id == proposal_id), None)
     if chosen is None:
         raise errors.NotFound(
@@ -103,7 +105,9 @@ async def apply(care: Care, proposal_id: str, moment: datetime, text: str | None
         chosen = _reworded(chosen, text)
     if chosen.kind == "promote":
         assert care.owner is not None and chosen.text is not None
-        origin = Origin(conversation_id=_session(proposal_id), actor=care.actor)
+        session = _session(proposal_id)
+        key = f"{proposal_id}.{before}"
+        origin = Origin(conversation_id=session, actor=care.actor, idempotency_key=key)
         who = (care.daemon, care.caller, care.owner, origin)
         made = await agents.add(*who, text=chosen.text, memory_type="core")
         return Done(proposal_id, (made.memory_id,))
@@ -185,14 +189,16 @@ async def _applied(care: Care, eyes: Reader, proposal_id: str) -> list[Event]:
 
 
 async def _step_back(care: Care, event: Event) -> tuple[str, dict[str, Any]] | None:
+    """None where something was done to the memory since, be it this undoing."""
     memory_id, op = event.content["memory_id"], event.content["op"]
     async with db.tenant(care.daemon.pool, care.reader.tenant_id) as conn:
         fact = await facts.one(conn, care.reader, memory_id)
         had = await facts.versions(conn, care.reader, memory_id)
-    if op == "update" and had[-1].event_id == event.event_id:
+    if fact.event_id != event.event_id:
+        return None
+    if op == "update":
         return memory_id, {"op": "restore", "restores": had[-2].event_id}
-    gone = {"delete": fact.deleted, "deactivate": not fact.is_active}
-    return (memory_id, {"op": _BACK[op], "force": True}) if gone.get(op) else None
+    return memory_id, {"op": _BACK[op], "force": True}
 
 
 async def _undo_promotion(care: Care, proposal_id: str) -> tuple[str, ...] | None:

@@ -26,6 +26,8 @@ log = logging.getLogger("memoryd.memories")
 TYPES = ("fact", "place")
 LIMIT = 10_000  # tokens
 MENTIONS = 50  # of a place that the document shows, the newest: the prompt has their number alone
+FEWER = (MENTIONS, 20, 5, 1)  # what it shows in turn where it would be too long
+DENSE = 8  # bytes a token: more than ids and moments ever have; what is longer need not be counted
 ATTEMPTS = 10  # to evict beside other writers; each of these then does it in turn
 NEVER = datetime.fromtimestamp(0, UTC)  # when a document without a change was last updated
 SCHEMA = "1.0"
@@ -112,7 +114,8 @@ async def document(conn: db.Conn, reader: Reader, *, as_of: int = LATEST) -> Mem
 
 
 def render(kept: Kept, last_updated: datetime) -> MemoryDocument:
-    facts, places = tuple(map(fact, kept.facts)), tuple(map(poi, kept.places))
+    most = mentions(kept)
+    facts, places = tuple(map(fact, kept.facts)), tuple(poi(one, most) for one in kept.places)
     return MemoryDocument(
         facts=facts,
         placer_user_datapoints=places,
@@ -121,16 +124,27 @@ def render(kept: Kept, last_updated: datetime) -> MemoryDocument:
             total_facts=len(facts),
             total_active_facts=sum(one.is_active for one in facts),
             total_pois=len(places),
-            token_count=tokens.count(text(kept)),
+            token_count=tokens.count(text(kept, most)),
         ),
     )
 
 
-def text(kept: Kept) -> str:
+def mentions(kept: Kept, limit: int = LIMIT) -> int:
+    """How many of each place are shown: fewer before a fact has to go for them."""
+    return next((most for most in FEWER if _fits(text(kept, most), limit)), FEWER[-1])
+
+
+def _fits(shown: str, limit: int) -> bool:
+    """No token is shorter than a byte, so that most documents need not be counted."""
+    size = len(shown.encode())
+    return size <= limit or (size <= DENSE * limit and tokens.count(shown) <= limit)
+
+
+def text(kept: Kept, most: int) -> str:
     """What is counted: the JSON of the document without its metadata, without white space."""
     shown = {
         "facts": [vars(fact(one)) for one in kept.facts],
-        "placer_user_datapoints": [vars(poi(one)) for one in kept.places],
+        "placer_user_datapoints": [vars(poi(one, most)) for one in kept.places],
     }
     return to_json(shown).decode()
 
@@ -138,16 +152,17 @@ def text(kept: Kept) -> str:
 def excess(kept: Kept, limit: int = LIMIT) -> list[Fact | Place]:
     """What must go, so that at most `limit` tokens are left: inactive facts, then the oldest.
 
-    Places go when there is no fact left.
+    Places go when there is no fact left; mentions gave way before.
     """
-    over = tokens.count(text(kept)) - limit
+    most = mentions(kept, limit)
+    over = tokens.count(text(kept, most)) - limit
     queue: list[Fact | Place] = [*sorted(kept.facts, key=_worth), *kept.places]
     gone = 0
     while gone < len(queue) and over > 0:
         while gone < len(queue) and over > 0:  # by their own counts, which are near the truth
-            over -= tokens.count(to_json(vars(_shown(queue[gone]))).decode())
+            over -= tokens.count(to_json(vars(_shown(queue[gone], most))).decode())
             gone += 1
-        over = tokens.count(text(_without(kept, queue[:gone]))) - limit
+        over = tokens.count(text(_without(kept, queue[:gone]), most)) - limit
     return queue[:gone]
 
 
@@ -158,14 +173,13 @@ async def fit(daemon: Daemon, owner: Reader, limit: int = LIMIT) -> None:
             kept = await load(conn, owner)
             key = (owner.tenant_id, owner.user_id)
             position = await conn.fetchval(db.query("memories.document_position"), *key)
-        # No token is shorter than a byte, so that most documents need not be counted.
-        long = len(text(kept).encode()) > limit
+        long = len(text(kept, MENTIONS).encode()) > limit
         gone = await asyncio.to_thread(excess, kept, limit) if long else []
         if not gone:
             return
         try:
             await _evict(daemon, owner.tenant_id, gone, position)
-        except errors.Conflict:
+        except (errors.Conflict, errors.NotFound):  # one of them was changed, or deleted, meanwhile
             continue
         ids = [one.memory_id for one in gone]
         log.warning(
@@ -211,9 +225,9 @@ def fact(one: Fact) -> MemoryFact:
     )
 
 
-def poi(one: Place) -> PlacerPOI:
+def poi(one: Place, most: int = MENTIONS) -> PlacerPOI:
     mentioned: dict[str, list[list[str]]] = {}
-    for said in one.mentions[-MENTIONS:]:
+    for said in one.mentions[-most:]:
         each = mentioned.setdefault(said.conversation_id, [])
         each.append([said.message_id, said.ts.isoformat()])
     return PlacerPOI(
@@ -225,8 +239,8 @@ def poi(one: Place) -> PlacerPOI:
     )
 
 
-def _shown(one: Fact | Place) -> MemoryFact | PlacerPOI:
-    return poi(one) if isinstance(one, Place) else fact(one)
+def _shown(one: Fact | Place, most: int) -> MemoryFact | PlacerPOI:
+    return poi(one, most) if isinstance(one, Place) else fact(one)
 
 
 def _without(kept: Kept, gone: Sequence[Memory]) -> Kept:

@@ -65,6 +65,7 @@ class Change(TypedDict):
     subject: NotRequired[str]
     text: NotRequired[str]
     force: NotRequired[bool]  # although another fact has the same subject; said of what comes back
+    holds: NotRequired[bool]  # with a text: the fact holds again, if it no longer did
     restores: NotRequired[str]  # the event that made the version whose text is taken up again
     place_id: NotRequired[str]
     mention: NotRequired[Said]
@@ -149,6 +150,14 @@ class Taken(errors.Conflict):
     """The random id is another memory's: draw again."""
 
 
+class Deleted(errors.NotFound):
+    """It was deleted, and can be brought back."""
+
+    def __init__(self, memory_id: str) -> None:
+        said = f"memory {memory_id!r} was deleted; bring it back with undelete"
+        super().__init__(said, field="memory_id")
+
+
 class SameSubject(errors.Conflict):
     """An active fact has this subject already."""
 
@@ -160,6 +169,10 @@ class SameSubject(errors.Conflict):
         )
         self.memory_id = memory_id
         self.text = text
+
+
+def missing(memory_id: str) -> errors.NotFound:
+    return errors.NotFound(f"there is no memory {memory_id!r} that you may see", field="memory_id")
 
 
 def short_id(number: int) -> str:
@@ -193,11 +206,20 @@ def team_owner(team_id: str) -> str:
     return f"team:{team_id}"
 
 
+def blank(text: str) -> bool:
+    r"""Whether there is nothing to be read: white space and invisible letters alone.
+
+    >>> blank(" \u200b\ufeff"), blank("tea")
+    (True, False)
+    """
+    return not any(one.isprintable() and one != " " for one in text)
+
+
 def within(kind: Type, text: str, field: str = "content") -> str:
     """`text` without the white space around it, if a memory of this type may say so much."""
     least, most = LENGTHS[kind]
     short = text.strip()
-    if not least <= len(short) or len(text) > most:
+    if blank(short) or not least <= len(short) or len(text) > most:
         raise errors.Invalid(
             f"it has {len(short):,} characters: a memory of type {kind} has {least} to {most:,}",
             field=field,

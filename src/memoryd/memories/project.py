@@ -73,12 +73,7 @@ async def _change(conn: db.Conn, event: Event) -> None:
     found = await conn.fetchrow(db.query("memories.current"), *_owner(event), memory_id)
     if found is None or (found["deleted"] and op not in _REVIVING):
         if not await _erased_since(conn, event):
-            why = (
-                "was deleted; bring it back with undelete"
-                if found
-                else "is none that you may change"
-            )
-            raise errors.NotFound(f"memory {memory_id!r} {why}")
+            raise model.Deleted(memory_id) if found else model.missing(memory_id)
     elif op == "mention":
         await _mention(conn, event, memory_id)
     elif (changes := await _changes(conn, event, dict(found))) is not None:
@@ -88,14 +83,18 @@ async def _change(conn: db.Conn, event: Event) -> None:
 async def _changes(conn: db.Conn, event: Event, old: Row) -> Row | None:
     """What `event` changes of `old`; None where an erasure took what it speaks of."""
     op = event.content["op"]
-    if op == "update":
-        return _versioned(event, old, event.content)
     if op == "promote":  # a version of its own, so that it can be taken back
         return {"type": "core", "version": old["version"] + 1, "updated_at": event.ts}
     if op == "evict":
         await _check_eviction(conn, event, old)
-    changes = await _restored(conn, event, old) if op == "restore" else dict(_FLAGS[op])
-    if changes is not None and _holds(old | changes) and not _holds(old):
+    if op == "update":
+        changes: Row | None = _versioned(event, old, event.content)
+    else:
+        changes = await _restored(conn, event, old) if op == "restore" else dict(_FLAGS[op])
+    if changes is None:
+        return None
+    changes |= {"is_active": True} if event.content.get("holds") else {}
+    if _holds(old | changes) and not _holds(old):
         await _check_subject(conn, event, old)
     return changes
 
@@ -151,7 +150,8 @@ async def _check_subject(conn: db.Conn, event: Event, old: Row) -> None:
     if old["type"] != "fact" or old["subject_key"] is None or event.content.get("force", True):
         return
     said = (old["subject"], old["subject_key"], old["memory_id"])
-    await _refuse_rival(conn, event, *said, ", or keep both with `force`")
+    otherwise = "" if event.content["op"] == "update" else ", or keep both with `force`"
+    await _refuse_rival(conn, event, *said, otherwise)
 
 
 async def _refuse_rival(

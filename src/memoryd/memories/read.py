@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from memoryd.core import db, errors, read
+from memoryd.core import db, read
 from memoryd.core.model import Reader
 from memoryd.memories import model
 from memoryd.memories.model import AgentMemory, Fact, Memory, Place
@@ -96,7 +96,7 @@ async def _row(
     asked = (*read.eyes(reader), as_of, memory_id, types)
     row = await conn.fetchrow(db.query("memories.one"), *asked)
     if row is None:
-        raise missing(memory_id)
+        raise model.missing(memory_id)
     return row
 
 
@@ -109,17 +109,13 @@ async def versions(
 
 
 async def counts(
-    conn: db.Conn, tenant_id: str, types: Sequence[str], owner: str | None = None
+    conn: db.Conn, tenant_id: str, types: Sequence[str], owner: str | None = None, *, as_of: int
 ) -> dict[str, dict[str, int]]:
     """How many memories of each type an owner has, of one owner or of all that have any."""
     found: dict[str, dict[str, int]] = {}
-    for row in await conn.fetch(db.query("memories.counts"), tenant_id, types, owner):
+    for row in await conn.fetch(db.query("memories.counts"), tenant_id, types, owner, as_of):
         found.setdefault(row["user_id"], dict.fromkeys(types, 0))[row["type"]] = row["number"]
     return found
-
-
-def missing(memory_id: str) -> errors.NotFound:
-    return errors.NotFound(f"there is no memory {memory_id!r} that you may see", field="memory_id")
 
 
 def made(kind: type[T], row: Any) -> T:

@@ -2,22 +2,32 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from memoryd.memories.model import (
     FACT_LONGEST,
     FACT_SHORTEST,
     SUBJECT_LONGEST,
     Category,
+    blank,
 )
 from memoryd.tools import log, references, results
 from memoryd.tools.arguments import MEMORY, Arguments
 from memoryd.tools.definition import RiskLevel, ToolDef
 from memoryd.tools.registry import Registry
 
+
+def _readable(given: str) -> str:
+    if blank(given):
+        raise PydanticCustomError("blank", "can't be blank", {"min_length": FACT_SHORTEST})
+    return given
+
+
 FactText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=FACT_SHORTEST, max_length=FACT_LONGEST),
+    AfterValidator(_readable),
 ]
 Operation = Literal["add_fact", "deactivate_fact", "add_poi", "get_memory"]
 

@@ -23,6 +23,7 @@ from memoryd.tools.catalog import (
 )
 
 NAME_LONGEST = 255  # characters of what a place is called, as of every name
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CITED = re.compile(r"\[?(?:id:)?([A-Za-z0-9]{8})\]?")  # as the prompt shows an id
 
 
@@ -107,7 +108,7 @@ async def _save(call: Call, content: str, memory_type: str) -> model.AgentMemory
     if call.agent_id is None:
         raise errors.Invalid("This tool only works in group conversations", field="agent_id")
     text = content.strip()
-    if not text:
+    if model.blank(text):
         raise errors.Invalid("Content cannot be blank", field="content", limit="1")
     if len(text) > model.AGENT_LONGEST:
         limit = f"{model.AGENT_LONGEST:,} characters"
@@ -137,9 +138,7 @@ async def _deactivate_fact(call: Call, given: ManageUserMemoryInput) -> Result:
 
 
 async def _add_poi(call: Call, given: ManageUserMemoryInput) -> Result:
-    place_id, place_name = (
-        " ".join(_needed(given, name, NAME_LONGEST).split()) for name in ("place_id", "place_name")
-    )
+    place_id, place_name = _name(given, "place_id"), _name(given, "place_name")
     notes = (given.notes or "").strip() or None
     if notes and len(notes) > model.NOTES_LONGEST:
         raise _too_long("notes", model.NOTES_LONGEST)
@@ -182,10 +181,18 @@ def _memory_id(given: str, field: str = "memory_id") -> str:
 
 def _needed(given: ManageUserMemoryInput, name: str, longest: int) -> str:
     value = (getattr(given, name) or "").strip()
-    if not value:
+    if model.blank(value):
         raise errors.Invalid(f"{given.operation} needs {name}", field=name, limit="1")
     if len(value) > longest:
         raise _too_long(name, longest)
+    return value
+
+
+def _name(given: ManageUserMemoryInput, name: str) -> str:
+    """As every other door takes a name."""
+    value = " ".join(_needed(given, name, NAME_LONGEST).split())
+    if _CONTROL.search(value):
+        raise errors.Invalid(f"{name} holds a control character; remove it", field=name)
     return value
 
 

@@ -167,8 +167,8 @@ select content->>'memory_id' from events
 where tenant_id = $1 and idempotency_key = $2 and kind = 'memory';
 
 -- name: counts
--- How many memories each owner of one type has.
+-- How many memories each owner of one type had at position $4.
 select user_id, type, count(*) as number from memories
-where tenant_id = $1 and until is null and not deleted and type = any($2::text[])
-  and ($3::text is null or user_id = $3)
+where tenant_id = $1 and position <= $4 and (until is null or until > $4) and not deleted
+  and type = any($2::text[]) and ($3::text is null or user_id = $3)
 group by user_id, type order by user_id, type;
