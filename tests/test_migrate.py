@@ -99,6 +99,42 @@ async def test_two_migrators_at_once_install_one_schema(
     assert await catalog(empty_database) == await catalog(database)
 
 
+async def test_vectors_outlive_a_new_definition_of_the_views(database: db.Target) -> None:
+    """Computing them takes hours where a replay takes minutes."""
+    before = await catalog(database)
+    conn = await db.connect(database, None)
+    await conn.execute(
+        """insert into token_codes (tenant_id, model, key, pooled, tokens)
+           values ('t', 'm', 'key', 'pooled', 'tokens'); insert into names values ('t', 0, 'a');
+           update view_definition set sha256 = 'an older one'"""
+    )
+    replay = await migrate.migrate(conn)
+    kept = await conn.fetch("select key, tokens from token_codes")
+    names = await conn.fetchval("select count(*) from names")
+    await conn.close()
+
+    assert replay
+    assert [tuple(row) for row in kept] == [(b"key", b"tokens")]
+    assert names == 0
+    assert await catalog(database) == before
+
+
+async def test_vectors_of_another_shape_are_not_kept(database: db.Target) -> None:
+    conn = await db.connect(database, None)
+    await conn.execute(
+        """alter table token_codes add column older int;
+           update view_definition set sha256 = 'an older one'"""
+    )
+    await migrate.migrate(conn)
+    columns = await conn.fetchval(
+        "select count(*) from pg_attribute where attrelid = 'token_codes'::regclass and attnum > 0"
+    )
+    aside = await conn.fetchval("select to_regclass('memoryd.kept_codes')")
+    await conn.close()
+
+    assert (columns, aside) == (5, None)
+
+
 async def test_a_newer_schema_is_left_alone(database: db.Target) -> None:
     conn = await db.connect(database, None)
     await conn.execute("insert into migrations (version) values (9999)")

@@ -102,8 +102,10 @@ async def _make_views(conn: asyncpg.Connection) -> bool:
     found = await conn.fetchrow(db.query("migrate.view_definition"))
     if found is not None and found["sha256"] == view_hash():
         return not found["complete"]
+    await conn.execute(db.query("migrate.set_codes_aside"))
     await conn.execute(db.query("migrate.drop_views"))
     await conn.execute(db.read_sql("views.sql"))
+    await conn.execute(db.query("migrate.take_codes_back"))
     await conn.execute(db.query("migrate.define_views"), view_hash())
     return True
 

@@ -57,6 +57,29 @@ on conflict (only_row) do update set sha256 = excluded.sha256, complete = false;
 -- name: complete_views
 update view_definition set complete = true where sha256 = $1;
 
+-- name: set_codes_aside
+-- Vectors are named by what they were computed of, so they hold whatever the views become; to
+-- compute them again takes hours where a replay takes minutes.
+alter table if exists token_codes rename to kept_codes;
+
+-- name: take_codes_back
+-- With their table, which is much faster than copying it; unless the new one has other columns.
+do $$
+begin
+  if to_regclass('memoryd.kept_codes') is null then
+    return;
+  end if;
+  if (select array_agg(row(attname, atttypid)::text order by attname) from pg_attribute
+      where attrelid = 'memoryd.kept_codes'::regclass and attnum > 0 and not attisdropped)
+     = (select array_agg(row(attname, atttypid)::text order by attname) from pg_attribute
+        where attrelid = 'memoryd.token_codes'::regclass and attnum > 0 and not attisdropped) then
+    drop table token_codes;
+    alter table kept_codes rename to token_codes;
+  else
+    drop table kept_codes;
+  end if;
+end $$;
+
 -- name: drop_views
 -- Whatever an older definition made: all that is not ground truth.
 do $$
@@ -66,6 +89,7 @@ begin
   for name in
     select c.relname from pg_class c
     where c.relnamespace = 'memoryd'::regnamespace and c.relkind = 'r'
+      and c.relname <> 'kept_codes'
       and c.relname <> all (array['migrations', 'view_definition', 'encoder', 'tenants', 'events',
                                   'artifacts', 'artifact_pieces', 'keys', 'receipts',
                                   'master_check', 'tenant_keys', 'audit'])
