@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SECONDS = 60  # a first start copies PostgreSQL and makes a cluster, beside other tests
+SECONDS = 180  # before it is taken to hang: a first start makes a cluster, beside other tests
 LONG = "y" * 99_999  # more than the excerpt of a tool result
 DEAD_URL = "http://127.0.0.1:9"  # nothing listens on the port of `discard`
 

@@ -144,7 +144,7 @@ async def client(url: str, tenant: str, make_key: MakeKey) -> AsyncIterator[http
 def asking(url: str, key: str | None = None) -> httpx.AsyncClient:
     headers = {"authorization": f"Bearer {key}"} if key else {}
     # No certificates: reading them takes longer than most tests.
-    return httpx.AsyncClient(base_url=url, headers=headers, timeout=30, verify=False)
+    return httpx.AsyncClient(base_url=url, headers=headers, timeout=120, verify=False)
 
 
 @pytest.fixture(scope="session")

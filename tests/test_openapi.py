@@ -41,7 +41,7 @@ def open_url(daemon: Daemon) -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    loop, stop, url = found.get(timeout=30)
+    loop, stop, url = found.get(timeout=120)
     yield url
     loop.call_soon_threadsafe(stop.set)
     thread.join()

@@ -247,7 +247,7 @@ def test_no_byte_of_a_secret_is_in_the_data_folder(home: Path) -> None:
     with joined(home) as server, serving(home) as served:
         asyncio.run(store_uncompressed(server))
         commands(home, served.url, home.parent / "files", texts, names)
-        with httpx.Client(base_url=served.url, timeout=60) as client:
+        with httpx.Client(base_url=served.url, timeout=120) as client:
             cited = client.post("/api/v1/events", json=make.body(content={"text": CANARY})).json()
             doors = Doors(client, cited["event_id"])
             for name in TEXTS:

@@ -107,7 +107,7 @@ async def _ask(client: httpx.AsyncClient, query: str) -> dict[str, Any]:
 
 
 async def _ready(client: httpx.AsyncClient) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (await client.get("/readyz")).json()["pending_vectors"]:
             await asyncio.sleep(0.02)
 

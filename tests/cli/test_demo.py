@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shlex
 import signal
@@ -67,15 +68,21 @@ def read_until(terminal: int, word: str, seconds: float = SECONDS) -> str:
     return said.decode(errors="replace").replace("\r\n", "\n")
 
 
+def computing() -> float:
+    """Seconds that the processes started here have computed, with those that they started."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
 @pytest.fixture(scope="module")
 def told(cli_home: Path, rooms: Path) -> Any:
     """One run, in an environment that would lead elsewhere; its home is kept."""
     elsewhere = {"MEMORYD_URL": DEAD_URL, "MEMORYD_KEY": "mdk_x", "MEMORYD_PORT": "1"}
     kept, never = cli_home.parent / "kept", cli_home.parent / "never"
-    started = time.monotonic()
+    before = computing()
     found = answer(never, "demo", "--keep", str(kept), TMPDIR=str(rooms), **elsewhere)
 
-    assert time.monotonic() - started < 60
+    assert computing() - before < 60, "a newcomer's minute, on a machine that is not busy"
     assert not never.exists(), "the user's own home is not touched"
     return found
 
