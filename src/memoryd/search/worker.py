@@ -74,6 +74,7 @@ class Worker:
     async def watch(self) -> None:
         """Do no work of its own, but follow the others: which model is in use."""
         while not self._stopping:
+            self._wake.clear()
             await self._follow()
             await self._rest()
 
