@@ -14,6 +14,7 @@ from memoryd.doors import cli
 
 
 def commands() -> list[list[str]]:
+    cli.main.list_commands(click.Context(cli.main))  # which loads them
     groups = {name: one for name, one in cli.main.commands.items() if isinstance(one, click.Group)}
     plain = [[name] for name in cli.main.commands if name not in groups]
     return plain + [[name, inner] for name, group in groups.items() for inner in group.commands]

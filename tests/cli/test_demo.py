@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from commands import DEAD_URL, SECONDS, answer, environ, memoryd
+from commands import DEAD_URL, SECONDS, answer, cold, environ, memoryd
 from memoryd.doors import demo_history
 
 TITLES = ["Record", "Search", "Bundle", "What the model gets", "Time goes on", "Replay"]
@@ -80,11 +80,12 @@ def told(cli_home: Path, rooms: Path) -> Any:
     elsewhere = {"MEMORYD_URL": DEAD_URL, "MEMORYD_KEY": "mdk_x", "MEMORYD_PORT": "1"}
     kept, never = cli_home.parent / "kept", cli_home.parent / "never"
     before = computing()
-    found = answer(never, "demo", "--keep", str(kept), TMPDIR=str(rooms), **elsewhere)
+    done = cold(never, "demo", "--keep", str(kept), "--json", TMPDIR=str(rooms), **elsewhere)
+    assert done.returncode == 0, done.stderr
 
     assert computing() - before < 60, "a newcomer's minute, on a machine that is not busy"
     assert not never.exists(), "the user's own home is not touched"
-    return found
+    return json.loads(done.stdout)
 
 
 def test_the_steps_are_commands_with_what_they_printed(told: Any) -> None:
