@@ -29,7 +29,7 @@ PROMPT = "(Enter goes on)"
 @pytest.fixture(scope="module")
 def rooms(cli_home: Path) -> Iterator[Path]:
     """Where the demo makes its own home; not in pytest's folders, which are closed to others."""
-    made = cli_home.parent / "rooms"
+    made = cli_home.parent / f"rooms-{time.monotonic_ns()}"
     made.mkdir()
     made.chmod(0o711)
     yield made
@@ -75,10 +75,15 @@ def computing() -> float:
 
 
 @pytest.fixture(scope="module")
-def told(cli_home: Path, rooms: Path) -> Any:
+def kept(cli_home: Path) -> Path:
+    return cli_home.parent / f"kept-{time.monotonic_ns()}"
+
+
+@pytest.fixture(scope="module")
+def told(cli_home: Path, rooms: Path, kept: Path) -> Any:
     """One run, in an environment that would lead elsewhere; its home is kept."""
     elsewhere = {"MEMORYD_URL": DEAD_URL, "MEMORYD_KEY": "mdk_x", "MEMORYD_PORT": "1"}
-    kept, never = cli_home.parent / "kept", cli_home.parent / "never"
+    never = cli_home.parent / "never"
     before = computing()
     done = cold(never, "demo", "--keep", str(kept), "--json", TMPDIR=str(rooms), **elsewhere)
     assert done.returncode == 0, done.stderr
@@ -104,13 +109,12 @@ def test_the_steps_are_commands_with_what_they_printed(told: Any) -> None:
     assert steps["Replay"]["output"] == steps["Bundle"]["output"]
 
 
-def test_a_kept_home_is_there_afterwards(told: Any, cli_home: Path) -> None:
-    kept = Path(told["kept"])
+def test_a_kept_home_is_there_afterwards(told: Any, kept: Path) -> None:
     events = answer(kept, "events", "--limit", "100")
     replay = shlex.split(told["steps"][-1]["command"])[1:]
     again = memoryd(kept, *replay, COLUMNS="78")
 
-    assert kept == cli_home.parent / "kept"
+    assert Path(told["kept"]) == kept
     sample = len(demo_history.events(datetime.now(UTC))) + len(demo_history.views())
     assert len(events) == sample + 2
     assert again.stdout == told["steps"][-1]["output"]

@@ -100,7 +100,7 @@ def begun(cli_home: Path) -> tuple[Path, float]:
     """A home of its own, and the seconds that its first start took, as busy as the machine is:
     the last one out stops PostgreSQL, and here that is the daemon under test.
     """
-    home = cli_home.parent / "second"
+    home = cli_home.parent / f"second-{time.monotonic_ns()}"
     started = time.monotonic()
     made = memoryd(home, "migrate")
     assert made.returncode == 0, made.stderr
