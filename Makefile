@@ -9,7 +9,7 @@ run: $(VENV)/run.stamp
 	$(BIN)/memoryd serve
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

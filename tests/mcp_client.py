@@ -18,7 +18,7 @@ async def speaking(
     url: str, key: str | None = None, mode: Any = "legacy", **where: str
 ) -> AsyncIterator[Client]:
     headers = {"authorization": f"Bearer {key}"} if key else {}
-    async with httpx2.AsyncClient(headers=headers, params=where, timeout=30, verify=False) as http:
+    async with httpx2.AsyncClient(headers=headers, params=where, timeout=120, verify=False) as http:
         query = f"?{httpx2.QueryParams(where)}" if where else ""
         transport = streamable_http_client(f"{url}/mcp{query}", http_client=http)
         async with Client(transport, mode=mode) as client:

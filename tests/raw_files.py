@@ -17,7 +17,8 @@ class Needles:
         written = {form for text in texts for form in (text, text.lower())}
         encoded = [text.encode(code) for text in written for code in ("utf-8", "utf-16-le")]
         self._by_start: dict[bytes, list[bytes]] = {}
-        for needle in {_middle(one) for one in encoded if len(one) >= SHORTEST}:
+        self.sought = {_middle(one) for one in encoded if len(one) >= SHORTEST}
+        for needle in self.sought:
             self._by_start.setdefault(needle[:3], []).append(needle)
         self._starts = np.zeros(1 << 24, bool)
         for start in self._by_start:

@@ -91,7 +91,7 @@ def processes(*words: str) -> list[int]:
     ]
 
 
-def until(met: Callable[[], bool], seconds: float = 15.0) -> None:
+def until(met: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < deadline, "waited in vain"

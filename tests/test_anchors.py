@@ -7,6 +7,7 @@ import pytest
 
 import make
 import wire
+from memoryd.daemon import Daemon
 
 JANUARY, MARCH, JUNE = "2026-01-10", "2026-03-05", "2026-06-20"
 SAID = [
@@ -35,10 +36,10 @@ async def found(client: httpx.AsyncClient, query: str) -> list[str]:
 
 @pytest.mark.parametrize("embedded", [False, True])
 async def test_before_and_after_an_event_of_the_log(
-    client: httpx.AsyncClient, history: None, embedded: bool
+    client: httpx.AsyncClient, daemon: Daemon, tenant: str, history: None, embedded: bool
 ) -> None:
     if embedded:
-        await wire.vectors(client)
+        await wire.embedded(daemon, tenant)
     before = await found(client, "was the orders database slow before the migration?")
     after = await found(client, "was the orders database slow after the migration?")
     since = await found(client, "was the orders database slow since the migration?")
@@ -73,12 +74,12 @@ async def test_what_is_hidden_anchors_nothing(client: httpx.AsyncClient, history
     ],
 )
 async def test_words_decide_where_the_model_cannot_read(
-    client: httpx.AsyncClient, query: str, text: str
+    client: httpx.AsyncClient, daemon: Daemon, tenant: str, query: str, text: str
 ) -> None:
     others = ["बिल्ली सो रही है", "แมวนอนหลับ", "고양이가 잔다", "Кошка спит", "The cat sleeps."]
     events = [make.body(content={"text": said}) for said in [*others, text]]
     await client.post("/api/v1/events/batch", json={"events": events})
-    await wire.vectors(client)
+    await wire.embedded(daemon, tenant)
     answer = await client.post("/api/v1/search", json={"query": query})
 
     assert answer.json()["results"][0]["text"] == text

@@ -212,6 +212,6 @@ async def test_a_caller_that_goes_away_leaves_the_daemon_whole(database: db.Targ
 
         assert after.status_code == 200
         await assert_whole(client, after)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while daemon.pool.get_idle_size() != daemon.pool.get_size():
                 await asyncio.sleep(0.01)

@@ -83,5 +83,5 @@ async def test_a_call_takes_no_longer_than_its_timeout(tenant: str) -> None:
         with pytest.raises(errors.TooSlow) as refused:
             await memory.record("Nobody hears this.")
 
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15  # half of what it waits for without being told
     assert refused.value.status == 408

@@ -8,8 +8,9 @@ import pytest
 import conftest
 from conftest import MakeKey
 from memories import FACTS, add, ask, listed
+from memoryd.daemon import Daemon
 from memoryd.memories import command
-from wire import vectors
+from wire import embedded
 
 COMMAND = "/api/v1/commands/memory"
 BOSS = "Alec is the user's boss"
@@ -83,10 +84,12 @@ async def test_an_edit_is_undone_and_done_again(client: httpx.AsyncClient) -> No
     ]
 
 
-async def test_a_search_finds_what_is_remembered(client: httpx.AsyncClient) -> None:
+async def test_a_search_finds_what_is_remembered(
+    client: httpx.AsyncClient, daemon: Daemon, tenant: str
+) -> None:
     memory_id = await boss(client)
     await add(client, content="The user drinks green tea", subject="tea")
-    await vectors(client)
+    await embedded(daemon, tenant)
     found = await typed(client, "/memory search who is the boss?")
     meant = await typed(client, "/memory search which beverage?")
     nothing = await typed(client, "/memory search parrots")

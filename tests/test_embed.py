@@ -181,7 +181,7 @@ def test_the_library_that_runs_the_model_keeps_and_reports_nothing(tmp_path: Pat
         env={**environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
 
     assert shown.stdout.strip() == b"48"

@@ -58,9 +58,8 @@ async def in_files(database: db.Target, words: list[str]) -> list[str]:
     home = Path(folder).parent.parent
     ours = [path for path in home.rglob("*") if path.is_file() and _may_tell(path, oid)]
     assert len(ours) > 300
-    return [
-        f"{word} in {path}" for path in ours for word in words if word.encode() in path.read_bytes()
-    ]
+    raw = ((path, path.read_bytes()) for path in ours)
+    return [f"{word} in {path}" for path, read in raw for word in words if word.encode() in read]
 
 
 def _may_tell(path: Path, oid: str) -> bool:

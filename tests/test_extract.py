@@ -89,7 +89,7 @@ def test_another_process_finds_the_same() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=120,
         ).stdout
         for seed in ("1", "2")
     }

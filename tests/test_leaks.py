@@ -59,7 +59,7 @@ class Strangers(stateful.RuleBasedStateMachine):
         super().__init__()
         number = next(self.numbers)
         tenants = [f"leaks-{number}-{side}" for side in "ab"]
-        self.client = httpx.Client(base_url=self.url, timeout=30, verify=False)
+        self.client = httpx.Client(base_url=self.url, timeout=120, verify=False)
         self.world = World(self.client, leak_world.make_keys(self.make_key, tenants))
 
     @stateful.initialize(draw=st.randoms(use_true_random=False))

@@ -249,10 +249,10 @@ def test_bytes_that_are_no_text_are_refused_by_their_line() -> None:
 
 def test_the_largest_file_is_read_in_time() -> None:
     title = "x" * (markdown.MAX_BYTES // 2)
-    started = time.monotonic()
+    started = time.process_time()
     read(Task, f'---\ntitle: "{title}"\n---\n{title}')
 
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 @settings(max_examples=300, deadline=None)

@@ -111,7 +111,7 @@ async def test_the_worker_indexes_and_waits_for_a_better_model(
         async with db.tenant(pool, "t") as conn:
             flushed = await conn.fetchval("select count(*) from segments")
     worker.stop()
-    await asyncio.wait_for(working, 10)
+    await asyncio.wait_for(working, 60)
     pending = await worker.pending("t")
     await owner.close()
     await pool.close()

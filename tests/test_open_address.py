@@ -119,7 +119,7 @@ def test_the_command_refuses_an_open_address_without_a_key(
         env=environ,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
 

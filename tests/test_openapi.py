@@ -3,6 +3,7 @@
 import asyncio
 import queue
 import re
+import secrets
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -35,13 +36,16 @@ def open_url(daemon: Daemon) -> Iterator[str]:
 
     async def serve() -> None:
         stop = asyncio.Event()
-        async with composition.running(asked, print) as running, conftest.serving(running) as url:
+        async with (
+            composition.running(asked, print, work=False) as running,
+            conftest.serving(running) as url,
+        ):
             found.put((asyncio.get_running_loop(), stop, url))
             await stop.wait()
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    loop, stop, url = found.get(timeout=30)
+    loop, stop, url = found.get(timeout=120)
     yield url
     loop.call_soon_threadsafe(stop.set)
     thread.join()
@@ -52,7 +56,7 @@ async def known(daemon: Daemon) -> None:
     """Lets `WithKey` send a key of a tenant that is there for this alone."""
     async with db.tenant(daemon.pool, "openapi") as conn:
         _, WithKey.key = await keys.create(
-            conn, tenant_id="openapi", role="agent", secret="x" * 43, now=make.NOW
+            conn, tenant_id="openapi", role="agent", secret=secrets.token_urlsafe(32), now=make.NOW
         )
 
 

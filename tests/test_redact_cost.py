@@ -54,10 +54,9 @@ def seconds(text: str) -> float:
 def test_the_worst_texts_cost_in_proportion_to_their_length(unit: str) -> None:
     text = unit * (64_000 // len(unit))
 
-    once = min(seconds(text) for _ in range(2))
-    twice = min(seconds(text + text) for _ in range(2))
+    tries = (seconds(text + text) < 3 * seconds(text) + 0.05 for _ in range(2))
 
-    assert twice < 3 * once + 0.05
+    assert any(tries), "the second is for what disturbed the first"
 
 
 @pytest.mark.parametrize("unit", ["a", "0", " ", '"', "://", "eyJ", "-----BEGIN ", "password is "])

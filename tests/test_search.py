@@ -9,15 +9,12 @@ import httpx
 import pytest
 
 import make
+import wire
 from conftest import MakeKey, asking
-from memoryd import embed
-from memoryd.core import db
 from memoryd.daemon import Daemon
-from memoryd.search import vectors
 from wire import BATCH, post
 
 SEARCH = "/api/v1/search"
-ENCODER = embed.Encoder()
 SMALL_TALK = [
     "Nothing much happened in the meeting, we had tea and cake.",
     "The printer on the second floor is out of paper again.",
@@ -49,15 +46,6 @@ async def say(client: httpx.AsyncClient, *texts: str, **given: Any) -> None:
     assert answer.status_code == 201, answer.text
 
 
-async def embedded(daemon: Daemon, tenant: str) -> None:
-    """Until every chunk of the tenant has its vector; the worker may be busy with others."""
-    pending = 1
-    while pending:
-        async with db.tenant(daemon.pool, tenant) as conn:
-            await vectors.embed_next(conn, tenant, ENCODER)
-            pending = await vectors.pending(conn, tenant, ENCODER.name)
-
-
 async def test_an_answer_has_the_shape_of_the_wire(client: httpx.AsyncClient) -> None:
     recorded = await post(client, tags=["release"], ts="2026-04-01T09:30:00Z")
     answer = await ask(client, "when do we ship?")
@@ -87,7 +75,7 @@ async def test_what_was_written_is_found_by_the_next_search_while_sixteen_client
 ) -> None:
     """Some chunks have vectors by then and the new one has not: it comes first all the same."""
     await say(client, *SMALL_TALK)
-    await embedded(daemon, tenant)
+    await wire.embedded(daemon, tenant)
 
     async def write_and_ask(number: int) -> list[tuple[str, list[str]]]:
         draw, wrong = random.Random(number), []
@@ -195,7 +183,7 @@ async def test_the_parts_explain_the_score(
     weights: tuple[float, float, float],
 ) -> None:
     await say(client, *SMALL_TALK, "We ship on Friday.", ts="2026-04-01T00:00:00Z")
-    await embedded(daemon, tenant)
+    await wire.embedded(daemon, tenant)
     answer = await ask(
         client, "when do we ship?", explain=True, now="2027-04-01T00:00:00Z", **given
     )
@@ -244,7 +232,7 @@ async def test_time_words_prefer_events_of_that_time(
         said = {"ts": f"2026-0{at}-22T12:00:00Z", "content": {"text": "We decided on the plan."}}
         await post(client, session_id=f"month-{at}", **said)
     await say(client, *SMALL_TALK)
-    await embedded(daemon, tenant)
+    await wire.embedded(daemon, tenant)
     answer = await ask(client, query, now="2026-05-01T12:00:00Z", explain=True)
 
     first = answer["results"][0]
@@ -258,7 +246,7 @@ async def test_an_old_relevant_event_beats_a_recent_irrelevant_one(
     old = "The database password rotation runs every ninety days."
     await post(client, session_id="old", content={"text": old}, ts="2019-01-01T00:00:00Z")
     await say(client, *SMALL_TALK)
-    await embedded(daemon, tenant)
+    await wire.embedded(daemon, tenant)
     found = await texts(client, "how often is the database password rotated?", intent="default")
 
     assert found[0] == old
@@ -290,10 +278,10 @@ async def test_each_way_of_writing_is_found(
 ) -> None:
     query, text = WRITTEN[what]
     await say(client, *SMALL_TALK)
-    await embedded(daemon, tenant)
+    await wire.embedded(daemon, tenant)
     await post(client, session_id="new", content={"text": text})
     at_once = await texts(client, query)
-    await embedded(daemon, tenant)
+    await wire.embedded(daemon, tenant)
     later = await texts(client, query)
 
     assert at_once[0] == text

@@ -15,7 +15,7 @@ from memoryd.daemon import Daemon
 from wire import JSON, MEBIBYTE, assert_problem, post, storing_nothing
 
 SEARCH = "/api/v1/search"
-SECONDS = 3.0  # on a busy machine; what grows faster than its length takes minutes
+SECONDS = 3.0  # of computing; what grows faster than its length takes minutes
 TEXTS = [
     "We ship on Friday.",
     "'; drop table events; --",
@@ -28,9 +28,9 @@ TEXTS = [
 
 async def ask(client: httpx.AsyncClient, **body: Any) -> httpx.Response:
     """The answer, which must come in time."""
-    started = time.perf_counter()
+    started = time.process_time()
     answer = await client.post(SEARCH, json=body)
-    assert time.perf_counter() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     return answer
 
 

@@ -57,7 +57,7 @@ def test_no_telemetry_is_sent_whatever_the_environment_says(program: str, answer
             capture_output=True,
             text=True,
             check=True,
-            timeout=30,
+            timeout=120,
         )
         collector.settimeout(0.2)
 

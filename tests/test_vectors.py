@@ -14,9 +14,11 @@ from memoryd import daemon as composition
 from memoryd import embed
 from memoryd.core import db, record
 from memoryd.core.model import Actor, Reader
+from memoryd.daemon import Daemon
 from memoryd.search import index, retrieve, vectors
 from memoryd.search.encoders import Encoders
 from memoryd.search.searcher import Answer, Searcher
+from memoryd.search.worker import Worker
 from wire import post
 
 ENCODER = embed.Encoder()
@@ -107,9 +109,22 @@ async def _ask(client: httpx.AsyncClient, query: str) -> dict[str, Any]:
 
 
 async def _ready(client: httpx.AsyncClient) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (await client.get("/readyz")).json()["pending_vectors"]:
             await asyncio.sleep(0.02)
+
+
+async def test_a_worker_that_only_watches_rests_after_a_write(daemon: Daemon) -> None:
+    worker = Worker(daemon.target, daemon.pool, daemon.encoders)
+    watching = asyncio.create_task(worker.watch())
+    await asyncio.sleep(0.1)
+    worker.grown("t")
+    await asyncio.sleep(0.1)
+    awake = worker._wake.is_set()
+    worker.stop()
+    await watching
+
+    assert not awake, "it would look around without end"
 
 
 async def test_meaning_finds_what_shares_no_word(pool: db.Pool) -> None:

@@ -11,6 +11,7 @@ import httpx
 import make
 from memoryd.core import db
 from memoryd.daemon import Daemon
+from memoryd.search import vectors as codes
 
 EVENTS = "/api/v1/events"
 BATCH = "/api/v1/events/batch"
@@ -181,8 +182,17 @@ async def write_view(
     return written
 
 
+async def embedded(daemon: Daemon, tenant: str) -> None:
+    """Give every chunk of the tenant its vector, as the worker of a daemon would."""
+    encoder, pending = daemon.encoders.current, 1
+    while pending:
+        async with db.tenant(daemon.pool, tenant) as conn:
+            await codes.embed_next(conn, tenant, encoder)
+            pending = await codes.pending(conn, tenant, encoder.name)
+
+
 async def vectors(client: httpx.AsyncClient) -> None:
-    """Wait until everything is found by meaning too."""
+    """Wait until a daemon that works in the background has found everything by meaning too."""
     for _ in range(600):
         if (await client.get("/readyz")).json()["pending_vectors"] == 0:
             return

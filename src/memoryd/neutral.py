@@ -4,7 +4,9 @@ What counts is how a careless reader takes it: invisible letters are skipped, lo
 they imitate, and every kind of line break is one.
 """
 
+import bisect
 import functools
+import itertools
 import re
 import unicodedata
 
@@ -133,10 +135,13 @@ def _escaped(text: str, heads: bool) -> str:
 
 def _marked(text: str, signs: dict[int, str]) -> str:
     """`text` with each sign at its place, which is counted as the reader sees it."""
-    parts, at = [], 0
-    for letter in text:
-        width = len(seen(letter))
-        sign = next((signs[place] for place in range(at, at + width) if place in signs), "")
-        parts.append(sign if sign == "&lt;" else sign + letter)
-        at += width
-    return "".join(parts)
+    width = {letter: len(seen(letter)) for letter in set(text)}
+    starts = list(itertools.accumulate(map(width.__getitem__, text), initial=0))
+    parts, done = [], 0
+    for place in sorted(signs):
+        at = bisect.bisect_right(starts, place) - 1  # the last: those before it are not seen
+        if at < done:
+            continue  # one letter is taken for several, and has its sign
+        parts += [text[done:at], signs[place], "" if signs[place] == "&lt;" else text[at]]
+        done = at + 1
+    return "".join([*parts, text[done:]])

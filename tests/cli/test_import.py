@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from commands import environ
+from commands import SECONDS, environ
 from desk import Desk, edit
 
 
@@ -137,7 +137,7 @@ def asking(filled: Desk) -> Iterator[Callable[[str], tuple[str, str, int]]]:
 
     def say(line: str) -> tuple[str, str, int]:
         os.write(ours, line.encode())
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=SECONDS)
         return asked.decode(), out.decode(), process.returncode
 
     yield say

@@ -95,23 +95,36 @@ def alive(pid: int) -> bool:
     return True
 
 
+@pytest.fixture(scope="module")
+def begun(cli_home: Path) -> tuple[Path, float]:
+    """A home of its own, and the seconds that its first start took, as busy as the machine is:
+    the last one out stops PostgreSQL, and here that is the daemon under test.
+    """
+    home = cli_home.parent / f"second-{time.monotonic_ns()}"
+    started = time.monotonic()
+    made = memoryd(home, "migrate")
+    assert made.returncode == 0, made.stderr
+    return home, time.monotonic() - started
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_start_is_quick_and_a_signal_ends_all(cli_home: Path, number: int) -> None:
-    """A home of its own: the last one out stops PostgreSQL, and here that is this daemon."""
-    home = cli_home.parent / f"second-{number}"
-    memoryd(home, "migrate")
+def test_a_second_start_is_quick_and_a_signal_ends_all(
+    begun: tuple[Path, float], number: int
+) -> None:
+    home, first = begun
+    session = f"s-{number}"
     with serving(home) as running:
-        httpx.post(f"{running.url}/api/v1/events", json=message("s", "kept")).raise_for_status()
+        said = message(session, "kept")
+        httpx.post(f"{running.url}/api/v1/events", json=said).raise_for_status()
         pid = postmaster_of(home)
         asked = time.monotonic()
         running.process.send_signal(number)
         code = running.process.wait(SECONDS)
         took = time.monotonic() - asked
-    kept = answer(home, "events")
+    kept = answer(home, "events", "--session", session)
 
     assert code == 0
-    assert took < 5
     assert not alive(pid)
-    assert running.seconds < 10
+    assert max(running.seconds, took) < 10 + 5 * first
     assert "Traceback" not in running.log.read_text()
     assert [event["content"]["text"] for event in kept] == ["kept"]

@@ -47,7 +47,6 @@ class Worker:
     async def run(self) -> None:
         """Until `stop`."""
         while not self._stopping:
-            self._wake.clear()
             await self._follow()
             tenants = sorted(self._grown)
             busy = [await self._attempt(self._work(tenant_id), False) for tenant_id in tenants]
@@ -81,6 +80,7 @@ class Worker:
         """Until a log grows or it is time to look around."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), SWEEP_SECONDS)
+        self._wake.clear()
 
     async def _follow(self) -> None:
         """However busy it is here, what other processes do is seen in time."""
