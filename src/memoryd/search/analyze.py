@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 import Stemmer  # type: ignore[import-not-found]
 
-# Our rules, then the two tables that are not ours: Python releases carry different Unicode data
-# (3.11 has 14.0), which moves only characters assigned since, and Snowball revises its stemmers.
-VERSION = f"1 unicode-{unicodedata.unidata_version} snowball-{Stemmer.version()}"
+# Our rules and the index's records, then the two tables that are not ours: Python releases carry
+# different Unicode data (3.11 has 14.0), which moves only characters assigned since, and Snowball
+# revises its stemmers.
+VERSION = f"2 unicode-{unicodedata.unidata_version} snowball-{Stemmer.version()}"
 
 # UTF-8 bytes. A SHA-256 in hex is kept whole; what is longer is cut, not hashed: a prefix this long
 # still names one thing, and the two sides cut alike.

@@ -23,12 +23,14 @@ from memoryd.search import words
 TABLES = ("segments", "postings", "names", "epochs", "tombstones")
 
 NAMED = ("session", "user", "agent", "actor")  # by their numbers in `names`
-# `ts` is in microseconds since 1970, `length` in terms; `parts` are the chunks of its event.
+# `ts` is in microseconds since 1970, `length` in terms; `parts` are the chunks of its event; `asks`
+# is 1 where the text ends with a question, which is not told of what is sealed.
 DOC = np.dtype(
     [("position", "<i8"), ("ts", "<i8"), ("ordinal", "<i4"), ("length", "<i4")]
     + [(name, "<i4") for name in (*NAMED, "parts", "tokens")]
-    + [(name, "u1") for name in ("kind", "origin", "channel", "sensitivity")]
+    + [(name, "u1") for name in ("kind", "origin", "channel", "sensitivity", "asks")]
 )
+SEALED = ("high", "secret")  # nothing is told of these but by keyed hashes
 PLACE = ["position", "ordinal"]  # what stays of a purged record: the numbering needs it
 KEY_BYTES = 16  # of a code's record the first: which token codes are its; zeros for none
 POSTING = np.dtype([("doc", "<i4"), ("tf", "<u2")])
@@ -41,6 +43,7 @@ ROWS_A_TURN = 20  # analysed before others get a turn: 2 ms
 BLOCKS = 1_000  # of postings, purged at once: 10 ms
 FANOUT = 8  # segments of one size before they become one
 LARGEST = 131_072  # documents; a merge rewrites a segment whole, so it must end somewhere
+_ASKING = ("?", "\uff1f", "\u061f")  # as Latin, Chinese and Arabic texts do
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -118,6 +121,7 @@ def _record(row: Mapping[str, Any], length: int, names: Names) -> tuple[int, ...
         ORIGINS.index(row["actor_type"]),
         CHANNELS.index(row["channel"]),
         SENSITIVITIES.index(row["sensitivity"]),
+        row["sensitivity"] not in SEALED and row["text"].rstrip().endswith(_ASKING),
     )
 
 

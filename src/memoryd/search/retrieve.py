@@ -131,15 +131,10 @@ def _ranked(
     total = alpha * final["semantic"] + beta * final["recency"] + gamma * final["importance"]
     shown = dict(sorted((final | parts).items()))
     order = np.lexsort((-docs, -total))[: stage.asked.limit]
-    rows = zip(*(_rounded(part[order]) for part in shown.values()), strict=True)
-    found = zip(docs[order].tolist(), total[order].tolist(), rows, strict=True)
+    # To six digits, and without a negative zero: the same on every machine.
+    rows = [(np.round(part[order], 6) + 0.0).tolist() for part in shown.values()]
+    found = zip(docs[order].tolist(), total[order].tolist(), zip(*rows, strict=True), strict=True)
     return [Hit(doc, points, dict(zip(shown, row, strict=True))) for doc, points, row in found]
-
-
-def _rounded(part: Floats) -> list[float]:
-    """To six digits, and without a negative zero: the same on every machine."""
-    rounded: list[float] = (np.round(part, 6) + 0.0).tolist()
-    return rounded
 
 
 class Vectors:
@@ -195,8 +190,9 @@ class Vectors:
         coded = np.array([blob != b"" for blob in blobs], np.bool_)
         met = stage.word_parts(docs)["bm25"]  # what has no vector is met as well as its words are
         met[coded] = score.mm(score.late(self._query.tokens, weights, blobs, width)[coded])
-        near = score.nearby(met, stage.around(docs))
-        return {"maxsim": met, "near": score.mm(near)}
+        around, asks = stage.around(docs), stage.column("asks", docs)
+        near = score.mm(score.nearby(met, around))
+        return {"maxsim": score.answering(met, around[0], asks), "near": near}
 
     @staticmethod
     def _weight(stage: Stage, word: str) -> float:

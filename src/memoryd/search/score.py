@@ -120,6 +120,17 @@ def nearby(values: Floats, around: NDArray[Any]) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), values.mean() if len(values) else 0.0)
 
 
+def answering(values: Floats, before: NDArray[Any], asks: NDArray[Any]) -> Floats:
+    """What follows a question is raised halfway to it where that is met better, since an answer
+    seldom repeats what it was asked; `before` as in `nearby`.
+
+    >>> answering(np.array([1.0, 0.5, 0.5]), np.array([-1, 0, 1]), np.array([1, 0, 0])).tolist()
+    [1.0, 0.75, 0.5]
+    """
+    asked: Floats = np.append(values * asks, 0.0)[before]
+    return values + np.maximum(asked - values, 0) / 2
+
+
 def combine(weights: dict[str, float], parts: dict[str, Floats]) -> Floats:
     """The sum of the parts that are there: weighted where in [0, 1], as it is where a bonus."""
     shares = [weights[name] * part for name, part in parts.items() if name in weights]

@@ -109,8 +109,7 @@ class Searcher:
     async def _rows(conn: db.Conn, corpus: Corpus, found: retrieve.Found) -> list[Any]:
         docs = [hit.doc for hit in found.hits]
         places = [_numbers(corpus.column(name)[docs]) for name in index.PLACE]
-        rows: list[Any] = await conn.fetch(db.query("retrieve.chunks"), corpus.tenant_id, *places)
-        return rows
+        return list(await conn.fetch(db.query("retrieve.chunks"), corpus.tenant_id, *places))
 
     @staticmethod
     async def _scan(
@@ -146,5 +145,4 @@ def _numbers(values: Ints) -> str:
 async def position_at(conn: db.Conn, tenant_id: str, as_of: datetime | int | None) -> int | None:
     if not isinstance(as_of, datetime):
         return as_of
-    found: int = await conn.fetchval(db.query("retrieve.position_at"), tenant_id, as_of)
-    return found
+    return int(await conn.fetchval(db.query("retrieve.position_at"), tenant_id, as_of))

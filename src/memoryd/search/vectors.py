@@ -14,11 +14,10 @@ from memoryd.core import db
 from memoryd.embed import Encoder, Input, Query
 from memoryd.search import index
 from memoryd.search.corpus import Grown
-from memoryd.search.index import KEY_BYTES
+from memoryd.search.index import KEY_BYTES, SEALED
 
 TABLES = ("code_segments", "token_codes")
 BATCH = 32  # chunks encoded in one transaction: less than a second of work
-SEALED = ("high", "secret")  # no vector of these: it would tell of their words
 _NO_KEY = bytes(KEY_BYTES)
 _KEY = np.dtype((np.void, KEY_BYTES))
 
@@ -73,8 +72,7 @@ async def pending(conn: db.Conn, tenant_id: str, model: str) -> int:
     """How many chunks have no vector yet, and will have one."""
     segments = await conn.fetch(db.query("vectors.segments"), tenant_id, model)
     after = (tenant_id, *_end(segments), SEALED)
-    count: int = await conn.fetchval(db.query("vectors.pending"), *after)
-    return count
+    return int(await conn.fetchval(db.query("vectors.pending"), *after))
 
 
 def _end(segments: Sequence[Any]) -> tuple[int, int]:
