@@ -15,6 +15,9 @@ from memoryd.core.config import Settings
 from memoryd.doors import logs, reach, serving
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
+# New objects before the youngest are looked through, and how often before the older ones: a bundle
+# makes some 10,000, none in circles. With Python's own 700 and 10 it took 4 % longer.
+COLLECTED = (20_000, 20, 50)
 GRACE_SECONDS = 3  # for requests under way; with PostgreSQL's stop this stays under five
 
 
@@ -62,6 +65,7 @@ async def _serve(chosen: Settings, background: bool) -> None:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
             gc.freeze()  # what is loaded now stays; a full collection would walk it for 25 ms
+            gc.set_threshold(*COLLECTED)
             announce = asyncio.create_task(_announce(server, listening))
             with serving.announced(chosen, _url(*listening.getsockname()[:2])):
                 await server.serve(sockets=[listening])
