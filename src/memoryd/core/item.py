@@ -27,7 +27,7 @@ class Item:
 
     type: str
     position: int
-    ordinals: tuple[int, ...] = ()  # the chunks it is made of; none where it is a whole row
+    ordinals: tuple[int, ...] = ()  # chunks it is made of; of a decision, conflicts that are over
     head: str
     body: str
     tokens: int
