@@ -17,7 +17,7 @@ NOTICE = 60  # tokens that say where a text was cut
 LONGEST = 16  # characters a token, at most, in what is worth cutting
 KEPT_CHARACTERS = 8_000  # of a text whose count is kept: 32 MB of them at most
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
-_WORDS = re.compile(r"\S+\s*|\s+")
+_WORDS = re.compile(r"\s*\S+|\s+")  # a token has the blank before its word
 _LETTERS = re.compile(r"(?s).{1,32}")
 
 
