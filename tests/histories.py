@@ -241,6 +241,7 @@ def _decision(draw: random.Random, position: int) -> Row:
         "scope": draw.choice(("project", "user")),
         "decision": text(draw),
         "conflicts": ["dec_1"] if draw.random() < 0.2 else [],
+        "over": [0] if draw.random() < 0.2 else [],
         "ts": draw.choice((DAY, DAY.isoformat())),
     }
 

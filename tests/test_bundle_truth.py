@@ -2,11 +2,14 @@
 take contradictions for repetitions, show a summary instead of its source.
 """
 
+from typing import Any
+
 import httpx
 
 import conftest
 import make
 from test_bundle import build, record, section
+from wire import decide, found
 
 BOT = {"type": "agent", "id": "bot"}
 
@@ -161,3 +164,53 @@ async def test_a_conflict_names_the_decision_that_holds_now(client: httpx.AsyncC
 
     assert answer.status_code == 409
     assert ids[2] in answer.json()["detail"]
+
+
+async def test_a_conflict_is_over_when_the_other_decision_was_superseded(
+    client: httpx.AsyncClient,
+) -> None:
+    tabs = await decide(client, decision="Indent with tabs.", subject="indentation")
+    spaces = await decide(client, decision="Use four spaces.", subject="indentation")
+    asked = {"sections": ["decision_ledger"], "query_text": "how do we indent? four spaces"}
+    before = await build(client, **asked)
+    settled = {"decision": "Editors follow the formatter.", "subject": "editors"}
+    last = await decide(client, **settled, supersedes=tabs["decision_id"])
+    after = await build(client, **asked)
+    fast = await build(client, sections=["decision_ledger"])
+    then = await build(client, **asked, as_of=spaces["position"], now=before["provenance"]["now"])
+
+    assert f"may conflict with: {tabs['decision_id']}" in ledger_of(before, spaces)
+    assert "conflict" not in ledger_of(after, spaces) + ledger_of(fast, spaces)
+    assert then["sections"] == before["sections"]
+    assert (await found(client, spaces["decision_id"]))["conflicts"] == []
+    assert last["conflicts"] == []
+    for bundle in (before, after, fast, then):
+        again = await client.get(f"/api/v1/acb/{bundle['acb_id']}")
+        assert again.json() == bundle
+
+
+async def test_a_replay_keeps_a_conflict_as_it_was_when_what_ended_it_is_erased(
+    url: str, tenant: str, make_key: conftest.MakeKey, client: httpx.AsyncClient
+) -> None:
+    tabs = await decide(client, decision="Indent with tabs.", subject="indentation")
+    spaces = await decide(client, decision="Use four spaces.", subject="indentation")
+    ended = {"decision": "Editors decide.", "session_id": "gone"}
+    ended = await decide(client, **ended, supersedes=tabs["decision_id"])
+    await decide(client, decision="Let it be.", supersedes=ended["decision_id"])
+    bundle = await build(client, sections=["decision_ledger"])
+    async with conftest.asking(url, await make_key(tenant, role="admin")) as admin:
+        done = await admin.post("/api/v1/erasures", json={"session_id": "gone"})
+    again = await client.get(f"/api/v1/acb/{bundle['acb_id']}")
+
+    assert done.is_success, done.text
+    assert "conflict" not in ledger_of(bundle, spaces)
+    assert again.json() == bundle
+    present = ledger_of(await build(client), spaces)
+    assert f"may conflict with: {tabs['decision_id']}" in present
+
+
+def ledger_of(bundle: dict[str, Any], decision: dict[str, Any]) -> str:
+    """What the ledger of `bundle` says of a decision."""
+    shown = section(bundle, "decision_ledger")
+    (text,) = [one["text"] for one in shown if one["decision_id"] == decision["decision_id"]]
+    return str(text)

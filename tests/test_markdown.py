@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoryd.custody import markdown, markdown_things
 from memoryd.custody.markdown_head import Broken
-from memoryd.custody.markdown_things import Decision, Task, Thing, View
+from memoryd.custody.markdown_things import Decision, Memory, Task, Thing, View
 
 ULID = "01M7JG0000000000000000000A"
 TS = "2026-11-16T15:47:33.324474Z"
@@ -87,6 +87,17 @@ tasks = st.builds(
     channel=channels,
     details=texts,
 )
+memories = st.builds(
+    Memory,
+    id=st.sampled_from([None, "a1B2c3D4"]),
+    version=st.sampled_from([None, "1", "12"]),
+    ts=st.sampled_from([None, TS]),
+    type=st.sampled_from(["fact", "place", "core", "journal", "whiteboard"]),
+    category=st.sampled_from([None, "person"]),
+    subject=st.one_of(st.none(), filled),
+    place_id=st.one_of(st.none(), filled),
+    content=texts,
+)
 
 
 def read(kind: type[Any], text: str) -> Any:
@@ -94,7 +105,7 @@ def read(kind: type[Any], text: str) -> Any:
 
 
 @settings(max_examples=600, deadline=None)
-@given(st.one_of(views, decisions, tasks))
+@given(st.one_of(views, decisions, tasks, memories))
 @example(View(name="rules.org", text="a\r\n"))
 @example(Decision(decision="a\n", rationale=("a\n\n", "\n", "", "\n\nb\n\nc")))
 def test_what_is_written_is_read_back(thing: Thing) -> None:
@@ -105,7 +116,7 @@ def test_what_is_written_is_read_back(thing: Thing) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(views, decisions, tasks))
+@given(st.one_of(views, decisions, tasks, memories))
 def test_an_editor_that_ends_lines_its_own_way_changes_nothing(thing: Thing) -> None:
     written = markdown.write(thing)
     if "\r" in written.partition("\n---\n")[2]:
@@ -116,8 +127,10 @@ def test_an_editor_that_ends_lines_its_own_way_changes_nothing(thing: Thing) -> 
 
 
 @settings(max_examples=300, deadline=None)
-@given(decisions | tasks)
-def test_an_editor_that_trims_lines_and_ends_edits_nothing(thing: Decision | Task) -> None:
+@given(decisions | tasks | memories)
+def test_an_editor_that_trims_lines_and_ends_edits_nothing(
+    thing: Decision | Task | Memory,
+) -> None:
     head, fence, body = markdown.write(thing).partition("\n---\n")
     if any(line != line.rstrip() for text in said(thing) for line in text.split("\n")):
         return  # trimming would change the text itself
@@ -134,7 +147,7 @@ def said(thing: Thing) -> list[str]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200), st.sampled_from([View, Decision, Task]))
+@given(st.text(max_size=200), st.sampled_from([View, Decision, Task, Memory]))
 @example("---\na: &x [b]\nc: *x\n---\n", Task)
 def test_any_text_is_a_thing_or_refused_by_its_line(text: str, kind: type[Any]) -> None:
     for given_text in (text, f"---\n{text}\n---\n", f"---\nchannel: public\n---\n{text}"):

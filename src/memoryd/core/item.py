@@ -17,7 +17,7 @@ NOTICE = 60  # tokens that say where a text was cut
 LONGEST = 16  # characters a token, at most, in what is worth cutting
 KEPT_CHARACTERS = 8_000  # of a text whose count is kept: 32 MB of them at most
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
-_WORDS = re.compile(r"\S+\s*|\s+")
+_WORDS = re.compile(r"\s*\S+|\s+")  # a token has the blank before its word
 _LETTERS = re.compile(r"(?s).{1,32}")
 
 
@@ -27,7 +27,7 @@ class Item:
 
     type: str
     position: int
-    ordinals: tuple[int, ...] = ()  # the chunks it is made of; none where it is a whole row
+    ordinals: tuple[int, ...] = ()  # chunks it is made of; of a decision, conflicts that are over
     head: str
     body: str
     tokens: int

@@ -43,6 +43,7 @@ def _ledger(kind: str, row: Row, rendered: tuple[str, str]) -> Item:
         rendered,
         type=kind,
         position=row["position"],
+        ordinals=tuple(row.get("over", ())),
         refs=tuple(dict.fromkeys((row["event_id"], *row["refs"]))),
         names={f"{kind}_id": row[f"{kind}_id"]},
     )

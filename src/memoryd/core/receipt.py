@@ -151,7 +151,7 @@ def _replayed(
     made = []
     for kind, position, ordinals, cut, used, points, values in kept:
         if kind in items.WHOLE:
-            one = items.WHOLE[kind](rows[kind, position])
+            one = items.WHOLE[kind]({**rows[kind, position], "over": ordinals})
         elif kind == "chunk":
             chunks = [row for row in rows["chunk", position] if row["ordinal"] in ordinals]
             one = items.evidence(chunks, points, dict(zip(parts, values, strict=True)))

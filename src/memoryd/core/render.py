@@ -38,16 +38,15 @@ def view(row: Row) -> tuple[str, str]:
 
 def task(row: Row) -> tuple[str, str]:
     details = f"\n{row['details'].strip()}" if row["details"].strip() else ""
-    return f"[{row['task_id']}, {row['status']}, {_by(row)}]\n", neutral(
-        row["title"].strip() + details
-    )
+    head = f"[{row['task_id']}, {row['status']}, {_by(row)}]\n"
+    return head, neutral(row["title"].strip() + details)
 
 
 def decision(row: Row) -> tuple[str, str]:
     lines = [row["decision"].strip()]
     parts = ("rationale", "constraints", "alternatives", "consequences")
     lines += [f"{part}: {'; '.join(row[part])}" for part in parts if row[part]]
-    if rivals := row["conflicts"]:
+    if rivals := [one for at, one in enumerate(row["conflicts"]) if at not in row["over"]]:
         more = f" and {len(rivals) - RIVALS} more" if len(rivals) > RIVALS else ""
         lines.append("may conflict with: " + ", ".join(rivals[:RIVALS]) + more)
     head = f"[{row['decision_id']}, {row['scope']}, {_by(row)}, {day(row['ts'])}]\n"

@@ -1,4 +1,4 @@
-"""Views, decisions and tasks as files that people read and edit, and back: `parse(write(x)) == x`.
+"""Views, decisions, tasks and memories as files to read and edit, and back: `parse(write(x)) == x`.
 
 A file is a front matter and a body; whatever an editor does to the ends of lines changes nothing.
 """
@@ -12,6 +12,7 @@ from memoryd.custody.markdown_head import Broken, Field, Value
 from memoryd.custody.markdown_things import (
     FIELDS,
     SECTIONS,
+    Memory,
     T,
     Task,
     Thing,
@@ -46,8 +47,9 @@ def _shown(thing: Thing, body: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(thing, View):
         yield body["text"]
         yield "\n" if body["text"] and not body["text"].endswith("\n") else ""
-    elif isinstance(thing, Task):
-        yield f"{body['details']}\n" if body["details"] else ""
+    elif isinstance(thing, Task | Memory):
+        (text,) = body.values()
+        yield f"{text}\n" if text else ""
     else:
         lines = body["decision"].split("\n")
         yield "".join(f"\\{line}\n" if _HEADING.fullmatch(line) else f"{line}\n" for line in lines)
@@ -109,8 +111,8 @@ def _is(given: dict[str, Field], mark: tuple[str, str], kind: type[object]) -> b
 def _parts(kind: type[object], body: str, file: str, line: int) -> dict[str, Any]:
     if kind is View:
         return {"text": body}
-    if kind is Task:
-        return {"details": body.removesuffix("\n")}
+    if kind in (Task, Memory):
+        return {"details" if kind is Task else "content": body.removesuffix("\n")}
     lines = body.split("\n")
     heads = [at for at, one in enumerate(lines) if (m := _HEADING.fullmatch(one)) and not m[1]]
     ends = [*heads, len(lines)]

@@ -1,7 +1,7 @@
-"""What a file is about: views, decisions and tasks as a person edits them.
+"""What a file is about: views, decisions, tasks and memories as a person edits them.
 
 What a field leaves out is not said, and so stays as it is. A kind of thing is one dataclass and one
-entry each of `KINDS`, `FIELDS` and `EDITABLE`; memories will be another.
+entry each of `KINDS`, `FIELDS` and `EDITABLE`.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args
 
 from memoryd.core.model import CHANNELS, Progress, Scope
 from memoryd.custody.markdown_head import Value
+from memoryd.memories.model import Category, Type
 
 SECTIONS = ("rationale", "constraints", "alternatives", "consequences")  # of a decision
 SLUG = 40  # characters of a file's name that say what it is about
@@ -66,20 +67,40 @@ class Task:
     details: str = ""
 
 
-Thing = View | Decision | Task
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """The body is what is remembered; of a place, its notes."""
+
+    id: str | None = None
+    version: str | None = None
+    ts: str | None = None
+    type: str | None = None
+    category: str | None = None
+    subject: str | None = None
+    place_id: str | None = None
+    content: str = ""
+
+
+Thing = View | Decision | Task | Memory
 T = TypeVar("T", bound=Thing)
-KINDS: dict[str, type[Thing]] = {"views": View, "decisions": Decision, "tasks": Task}
+KINDS: dict[str, type[Thing]] = {
+    "views": View,
+    "decisions": Decision,
+    "tasks": Task,
+    "memories": Memory,
+}
 
 
 def path_of(thing: Thing) -> str:
     """Where its file is: of what is stored only letters, digits, dots and dashes get into it."""
     if isinstance(thing, View):
         return f"views/{_name(thing.name or '')}.md"
-    folder, about = (
-        ("tasks", thing.title or "")
-        if isinstance(thing, Task)
-        else ("decisions", thing.subject or thing.decision)
-    )
+    if isinstance(thing, Task):
+        folder, about = "tasks", thing.title or ""
+    elif isinstance(thing, Memory):
+        folder, about = "memories", thing.subject or thing.content
+    else:
+        folder, about = "decisions", thing.subject or thing.decision
     plain = unicodedata.normalize("NFKD", about[: 4 * SLUG]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^a-z0-9]+", "-", plain.lower())[:SLUG].strip("-")
     named = re.sub(r"[^A-Za-z0-9_]", "_", thing.id or "new")
@@ -164,6 +185,10 @@ def _id(prefix: str) -> Check:
     return _like(rf"{prefix}_[0-9A-HJKMNP-TV-Z]{{26}}", f"id, as {prefix}_ and 26 letters")
 
 
+def _said(text: str) -> str | None:
+    return None if text.strip() else "it is empty"
+
+
 _NAMES = _like(r"[^\x00-\x1f\x7f]{1,255}", "line of 1 to 255 characters")
 _MOMENT = _like(r"\d{4}-\d\d-\d\dT[0-9:.]{5,15}(Z|[+-]\d\d:\d\d)", "moment")
 _SEEN_BY: dict[str, Check] = {
@@ -197,12 +222,22 @@ FIELDS: dict[type[object], dict[str, Check]] = {
         "version": _id("evt"),
         "ts": _MOMENT,
         "status": _one_of(*get_args(Progress)),
-        "title": lambda text: None if text.strip() else "it is empty",
+        "title": _said,
         **_SEEN_BY,
+    },
+    Memory: {
+        "id": _like(r"[A-Za-z0-9]{8}", "id of eight letters and digits"),
+        "version": _like(r"[1-9][0-9]{0,8}", "number of a version"),
+        "ts": _MOMENT,
+        "type": _one_of(*get_args(Type)),
+        "category": _one_of(*get_args(Category)),
+        "subject": _said,
+        "place_id": _said,
     },
 }
 EDITABLE: dict[type[object], tuple[str, ...]] = {
     View: ("text",),
     Decision: ("decision", "subject", "scope", *SECTIONS),
     Task: ("title", "status", "details"),
+    Memory: ("content",),
 }

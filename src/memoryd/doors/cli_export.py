@@ -10,7 +10,7 @@ import click
 from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.custody import markdown, markdown_folder
-from memoryd.custody.markdown_things import KINDS, Decision, Task, Thing, View, path_of
+from memoryd.custody.markdown_things import KINDS, Decision, Memory, Task, Thing, View, path_of
 from memoryd.doors import exports, reach
 from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
 
@@ -31,9 +31,12 @@ shows what you changed, asks, and records it as events. What was before stays in
 - **A decision**: edit the text, `subject`, `scope` or the lists under `## Rationale`,
   `## Constraints`, `## Alternatives` and `## Consequences`. A new decision supersedes the old one.
 - **A task**: edit `title`, `status` (`open`, `doing`, `done`) or the text below.
+- **A memory**: edit the text; of a place, its notes.
 - **Something new**: a new file in the same folder, with a front matter, without an `id` or
-  `version`; a task needs a `title`, a view a `name`. It may say its `channel` (`private`, `public`,
-  `team`, `agent`) and, if it is no view, its `sensitivity` (`none`, `low`, `high`).
+  `version`; a task needs a `title`, a view a `name`, and a new memory, which is a fact, a
+  `category` (`person`, `preference`, `context`, `project`); it may have a `subject`. All but
+  memories may say their `channel` (`private`, `public`, `team`, `agent`), decisions and tasks
+  their `sensitivity` (`none`, `low`, `high`).
 - Deleting a file deletes nothing. The other fields of a front matter cannot be changed.
 """
 
@@ -52,7 +55,7 @@ shows what you changed, asks, and records it as events. What was before stays in
 @channel_option
 @json_option
 def export(folder: Path, superseded: bool, as_json: bool, **given: str | None) -> None:
-    """Write views, decisions and tasks as Markdown, to read and to edit.
+    """Write views, decisions, tasks and memories as Markdown, to read and to edit.
 
     A file that you edited is not overwritten, and one that is not ours is not touched;
     `memoryd import DIR` takes your edits back.
@@ -118,6 +121,8 @@ def _about(thing: Thing) -> tuple[str, str]:
         return thing.name or "", ""
     if isinstance(thing, Task):
         return thing.title or "", f" ({thing.status})"
+    if isinstance(thing, Memory):
+        return thing.content or thing.subject or "", f" ({thing.category or thing.type})"
     return _decided(thing), " (superseded)" if thing.status == "superseded" else ""
 
 

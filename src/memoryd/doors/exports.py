@@ -1,4 +1,4 @@
-"""Views, decisions and tasks from the API, as the things that files are of."""
+"""Views, decisions, tasks and memories from the API, as the things that files are of."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -7,8 +7,9 @@ from urllib.parse import quote
 import httpx
 
 from memoryd.core import errors
-from memoryd.custody.markdown_things import SECTIONS, Decision, Task, Thing, View
+from memoryd.custody.markdown_things import SECTIONS, Decision, Memory, Task, Thing, View
 from memoryd.doors import reach
+from memoryd.memories.change import ANY
 
 PAGE = 200  # of decisions or tasks: the most that the API gives at once
 
@@ -16,13 +17,26 @@ PAGE = 200  # of decisions or tasks: the most that the API gives at once
 async def everything(
     client: httpx.AsyncClient, eyes: Mapping[str, str], superseded: bool
 ) -> list[Thing]:
-    """All that the reader sees; memories will follow here."""
+    """All that the reader sees, and of memories what still holds."""
     found: list[Thing] = [one async for one in _views(client, eyes)]
     status = "all" if superseded else "active"
     decided = _pages(client, "decisions", "/api/v1/decisions/query", {**eyes, "status": status})
     found += [decision(one) async for one in decided]
     found += [task(one) async for one in _pages(client, "tasks", "/api/v1/tasks", eyes)]
+    for kind in ANY:
+        found += [one async for one in _memories(client, eyes, kind)]
     return found
+
+
+async def _memories(
+    client: httpx.AsyncClient, eyes: Mapping[str, str], kind: str
+) -> AsyncIterator[Memory]:
+    asked = {**eyes, "type": kind, "include_evicted": "true"}
+    try:
+        async for one in _pages(client, "memories", "/api/v1/memories", asked):
+            yield memory(one)
+    except errors.Forbidden:  # what an agent keeps is private, and this reader is elsewhere
+        return
 
 
 async def _views(client: httpx.AsyncClient, eyes: Mapping[str, str]) -> AsyncIterator[View]:
@@ -72,6 +86,35 @@ def task(found: Mapping[str, Any]) -> Task:
         version=found["event_id"],
         sensitivity=_sensitivity(found),
         **{name: found[name] for name in names},
+    )
+
+
+def memory(found: Mapping[str, Any]) -> Memory:
+    """Also from the answer to a new fact, which leaves out that it is one."""
+    names = ("category", "subject", "place_id")
+    return Memory(
+        id=found["id"],
+        version=str(found["version"]),
+        ts=found["created_at"],
+        type=found.get("type", "fact"),
+        content=found["content"],
+        **{name: found.get(name) for name in names},
+    )
+
+
+async def memory_as(
+    client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Memory
+) -> tuple[Memory, Memory, dict[str, Any]]:
+    """The version that a file is of, what holds now, and what the API says of that."""
+    path = f"/api/v1/memories/{thing.id}"
+    found = await reach.call(client, "GET", path, params=dict(eyes))
+    had = await reach.call(client, "GET", f"{path}/versions", params=dict(eyes))
+    for one in had["versions"]:
+        if str(one["version"]) == thing.version:
+            said = {name: one[name] for name in ("version", "type", "subject", "content")}
+            return memory({**found, **said}), memory(found), found
+    raise errors.Invalid(
+        f"{thing.id} has no version {thing.version!r}; export it again", field="version"
     )
 
 

@@ -18,6 +18,7 @@ from memoryd.custody.markdown_folder import Source
 from memoryd.custody.markdown_things import (
     SECTIONS,
     Decision,
+    Memory,
     Task,
     Thing,
     View,
@@ -25,8 +26,7 @@ from memoryd.custody.markdown_things import (
     fixed,
     trimmed,
 )
-from memoryd.doors import differences, exports, reach
-from memoryd.ledger import texts
+from memoryd.doors import differences, exports, import_checks, reach
 
 Action = Literal["create", "change", "same", "conflict", "refused", "skipped", "deleted"]
 _AGAIN = "move the file away, export again, and edit what comes"
@@ -73,7 +73,7 @@ async def step(
     thing = _plain(said)
     about: dict[str, Any] = {"file": source.path, "source": source, "said": said, "of": _of(thing)}
     try:
-        _check(thing)
+        import_checks.check(thing)
         if _is_new(thing):
             return await _new(client, eyes, trimmed(thing), about)
         state = await _state(client, eyes, thing)
@@ -113,7 +113,11 @@ def _compared(eyes: Mapping[str, str], thing: Any, state: State, about: dict[str
 
 def _conflict(state: State, left: Mapping[str, Any]) -> str:
     """Why the edit cannot stand beside what others did meanwhile, if it cannot."""
-    base, present, _ = state
+    base, present, found = state
+    if isinstance(present, Memory):
+        gone = found["deleted"] or not found["is_active"]
+        why = f"content: it was {'given up' if gone else 'changed'} meanwhile; {_AGAIN}"
+        return why if gone or base.version != present.version else ""
     if isinstance(present, View):
         why = f"text: {present.name} was edited meanwhile; {_AGAIN}"
         return why if base.version != present.version else ""
@@ -137,6 +141,8 @@ async def _state(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Thin
         found = await reach.call(client, "GET", path, params=dict(eyes))
         last = [found, *found["lineage"]["descendants"]][-1]
         return State(exports.decision(found), exports.decision(last), last)
+    if isinstance(thing, Memory):
+        return State(*await exports.memory_as(client, eyes, thing))
     path = f"/api/v1/tasks/{thing.id}"
     found = await reach.call(client, "GET", path, params=dict(eyes))
     made = {one["event_id"]: one["position"] for one in found["history"]}
@@ -154,21 +160,6 @@ def _as_exported(base: Any, thing: Any) -> Any:
     if isinstance(base, Decision) and thing.status == "active":
         return replace(base, status="active")
     return base
-
-
-def _check(thing: Thing) -> None:
-    """Refuse what the API would, before anything is recorded."""
-    if isinstance(thing, View):
-        if thing.name is None:
-            raise errors.Invalid("a view needs one", field="name")
-        if len(thing.text) > texts.MAX_TEXT:
-            most = f"{len(thing.text):,} characters; a view has at most {texts.MAX_TEXT:,}"
-            raise errors.Invalid(most, field="text")
-    elif isinstance(thing, Decision):
-        if not thing.decision.strip():
-            raise errors.Invalid("it says nothing", field="decision")
-    elif thing.id is None and thing.title is None:
-        raise errors.Invalid("a new task needs one", field="title")
 
 
 def _is_new(thing: Thing) -> bool:
@@ -218,6 +209,8 @@ def _request(
     who = {name: value for name, value in eyes.items() if name != "channel"}
     if isinstance(thing, View):
         return _view_request(who, thing)
+    if isinstance(thing, Memory):
+        return _memory_request(eyes, thing, made)
     said: dict[str, Any] = {
         **who,
         "channel": thing.channel or eyes.get("channel"),
@@ -246,6 +239,16 @@ def _view_request(who: dict[str, str], thing: View) -> Request:
     return Request("PUT", path, body, exports.view, params)
 
 
+def _memory_request(eyes: Mapping[str, str], thing: Memory, made: str) -> Request:
+    actor = {"type": "human", "id": eyes.get("user_id", "default")}
+    said: dict[str, Any] = {**eyes, "actor": actor, "content": thing.content}
+    if thing.id is None:
+        said |= {"category": thing.category, "subject": thing.subject}
+        return Request("POST", "/api/memory/", _keyed(said, made), exports.memory)
+    path = f"/api/v1/memories/{thing.id}"
+    return Request("PUT", path, _keyed(said, made), exports.memory)
+
+
 def _keyed(said: Mapping[str, Any], base: str) -> dict[str, Any]:
     """With a key for what is said of which version, so that a retry records nothing new; the key is
     stored, so it is made without what the daemon will redact.
@@ -256,12 +259,14 @@ def _keyed(said: Mapping[str, Any], base: str) -> dict[str, Any]:
 
 
 def _of_version(base: Thing) -> str:
+    if isinstance(base, Memory):
+        return f"{base.id} {base.version}"
     return str(base.id if isinstance(base, Decision) else base.version)
 
 
 def _plain(thing: Thing) -> Thing:
     """No sensitivity is said by leaving it out, as an export does."""
-    if not isinstance(thing, View) and thing.sensitivity == "none":
+    if isinstance(thing, Decision | Task) and thing.sensitivity == "none":
         return replace(thing, sensitivity=None)
     return thing
 

@@ -35,7 +35,7 @@ class Decision:
     consequences: tuple[str, ...]
     supersedes: str | None
     superseded_by: str | None
-    conflicts: tuple[str, ...]  # decisions then active that seem to speak of the same
+    conflicts: tuple[str, ...]  # decisions that hold beside it and seem to speak of the same
     session_id: str
     user_id: str
     agent_id: str

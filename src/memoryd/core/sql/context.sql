@@ -112,8 +112,12 @@ select at.head, at.position,
   ) as tasks,
   (select array_agg(row_to_json(d)::text order by d.position desc)
    from (select decision_id, scope, decision, rationale, constraints, alternatives, consequences,
-                conflicts, ts, actor_type, actor_id, event_id, position, refs
-         from decided) d
+                conflicts, ts, actor_type, actor_id, event_id, position, refs,
+                array(select c.nr - 1 from unnest(o.conflicts) with ordinality c (id, nr)
+                      join decisions r on r.tenant_id = $1 and r.decision_id = c.id
+                        and r.until <= (select position from at)
+                      order by c.nr) as over  -- which conflicts are with what was superseded
+         from decided o) d
   ) as decisions,
   (select array_agg(row_to_json(h)::text order by h.position desc)
    from (select handoff_id, status, from_agent, packet, event_id, position, refs
@@ -147,7 +151,12 @@ from at;
 select p.position,
   coalesce(d.until <= $3, t.until <= $3, m.forgotten, false) as replaced,
   coalesce(m.forgotten, false) as forgotten,
-  case when d.until is null or d.until > $3 then row_to_json(d) end as decision,
+  case when d.position is not null and (d.until is null or d.until > $3) then (
+    select row_to_json(o) from (
+      select d.*, array(select c.nr - 1 from unnest(d.conflicts) with ordinality c (id, nr)
+                        join decisions r on r.tenant_id = $1 and r.decision_id = c.id
+                          and r.until <= $3
+                        order by c.nr) as over) o) end as decision,
   coalesce((with recursive cited (event_id) as (
               select unnest(s.refs)
               union

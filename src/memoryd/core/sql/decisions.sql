@@ -6,8 +6,12 @@ select decision_id, event_id, position, ts,
        case when until <= $6 then 'superseded' else 'active' end as status,
        scope, subject, decision, rationale, constraints, alternatives, consequences, supersedes,
        case when until <= $6 then superseded_by end as superseded_by,
-       conflicts, session_id, user_id, agent_id, channel, sensitivity, refs
-from decisions
+       array(select c.id from unnest(d.conflicts) with ordinality c (id, nr)
+             where not exists (select from decisions r where r.tenant_id = $1
+                                 and r.decision_id = c.id and r.until <= $6)
+             order by c.nr) as conflicts,
+       session_id, user_id, agent_id, channel, sensitivity, refs
+from decisions d
 where tenant_id = $1 and sensitivity = any($2::text[])
   and (channel = any($3::text[]) or (channel = any($4::text[]) and user_id = $5))
   and position <= $6
@@ -37,8 +41,12 @@ select decision_id, event_id, position, ts,
        case when until <= $6 then 'superseded' else 'active' end as status,
        scope, subject, decision, rationale, constraints, alternatives, consequences, supersedes,
        case when until <= $6 then superseded_by end as superseded_by,
-       conflicts, session_id, user_id, agent_id, channel, sensitivity, refs
-from decisions
+       array(select c.id from unnest(d.conflicts) with ordinality c (id, nr)
+             where not exists (select from decisions r where r.tenant_id = $1
+                                 and r.decision_id = c.id and r.until <= $6)
+             order by c.nr) as conflicts,
+       session_id, user_id, agent_id, channel, sensitivity, refs
+from decisions d
 where tenant_id = $1 and sensitivity = any($2::text[])
   and (channel = any($3::text[]) or (channel = any($4::text[]) and user_id = $5))
   and position <= $6
@@ -61,8 +69,12 @@ select decision_id, event_id, position, ts,
        case when until <= $6 then 'superseded' else 'active' end as status,
        scope, subject, decision, rationale, constraints, alternatives, consequences, supersedes,
        case when until <= $6 then superseded_by end as superseded_by,
-       conflicts, session_id, user_id, agent_id, channel, sensitivity, refs
-from decisions
+       array(select c.id from unnest(d.conflicts) with ordinality c (id, nr)
+             where not exists (select from decisions r where r.tenant_id = $1
+                                 and r.decision_id = c.id and r.until <= $6)
+             order by c.nr) as conflicts,
+       session_id, user_id, agent_id, channel, sensitivity, refs
+from decisions d
 where tenant_id = $1 and sensitivity = any($2::text[])
   and (channel = any($3::text[]) or (channel = any($4::text[]) and user_id = $5))
   and position <= $6
