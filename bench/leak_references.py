@@ -36,8 +36,11 @@ def store(world: World, draw: random.Random, asker: Asker) -> Request:
 
 @case("POST", f"{REFERENCES}/swap")
 def swap(world: World, draw: random.Random, asker: Asker) -> Request:
-    """Long enough to be stored; what it wrote is not told at the top, so it is not kept in mind."""
+    """Long enough to be stored; what it wrote is not told at the top, so it is not kept in mind, and
+    has no key that others have: whoever sees it there would be thought to see theirs.
+    """
     row, body = storing(draw, asker)
+    body.pop("key", None)
     body |= {"text": f"{said(row, draw)}\n" * 20, "threshold": 50}
     return Request("POST", f"{REFERENCES}/swap", json=body, eyes=full(asker))
 
