@@ -36,8 +36,8 @@ def store(world: World, draw: random.Random, asker: Asker) -> Request:
 
 @case("POST", f"{REFERENCES}/swap")
 def swap(world: World, draw: random.Random, asker: Asker) -> Request:
-    """Long enough to be stored; what it wrote is not told at the top, so it is not kept in mind, and
-    has no key that others have: whoever sees it there would be thought to see theirs.
+    """Long enough to be stored; what it wrote is not told at the top, so it is not kept in mind,
+    and has no key that others have: whoever sees it there would be thought to see theirs.
     """
     row, body = storing(draw, asker)
     body.pop("key", None)
