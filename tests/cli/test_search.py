@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from commands import Served, answer, memoryd, message
+from servers import until
 
 BAR = "█"
 
@@ -20,6 +21,7 @@ def searched(served: Served) -> Served:
     ]
     recorded = httpx.post(f"{served.url}/api/v1/events/batch", json={"events": said})
     assert recorded.status_code == 201, recorded.text
+    until(lambda: httpx.get(f"{served.url}/readyz").json()["pending_vectors"] == 0)
     return served
 
 

@@ -1,7 +1,7 @@
 """Candidates → scores, with their parts: pure functions on arrays.
 
 The weights are round numbers, chosen on development data and run once on the rest; `mm` maps to
-[0, 1] by the smallest and largest value, and a constant to 0.
+[0, 1] by the smallest and largest value, and what is alone, or equal to all, to the best there is.
 """
 
 import functools
@@ -42,7 +42,7 @@ def mm(values: Floats, low: float | None = None, high: float | None = None) -> F
         return values
     low = float(values.min()) if low is None else low
     high = float(values.max()) if high is None else high
-    return np.clip((values - low) / (high - low), 0, 1) if high > low else np.zeros(len(values))
+    return np.clip((values - low) / (high - low), 0, 1) if high > low else np.sign(values.clip(0))
 
 
 def idf(having: int, docs: int) -> float:
