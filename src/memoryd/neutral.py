@@ -123,7 +123,7 @@ def _taken_for(letter: str) -> str:
 def _escaped(text: str, heads: bool) -> str:
     if "Human:" in text or "Assistant:" in text:
         text = _TURN.sub(r"\1\\", text)
-    if not _OPENER.search(text):
+    if not ("<" in text or "[" in text or (not text.isascii() and _OPENER.search(text))):
         return text
     text = _INST.sub("&#91;", text)
     taken = seen(text)

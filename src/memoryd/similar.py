@@ -11,6 +11,8 @@ SAME = 0.8  # of the word triples of two texts: then they say the same
 HASHES = 12  # numbers of a text's sketch
 AGREEING = 7  # of them: then two texts are compared in full
 _TELLING = re.compile(r"\d|['\u2019]t$|^(?:not?|never|none|without|nicht|keine?|pas|non)$")
+LEADING = 0xC0  # from here on a byte begins a letter beyond ASCII, in UTF-8
+_INSIDE = np.array([at >= 0x80 or chr(at).isalnum() for at in range(256)])  # bytes of words
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.random.default_rng(0).integers(0, 2**31, HASHES, np.uint32) * np.uint32(2) + 1
 
@@ -19,7 +21,7 @@ def repeats(bodies: Sequence[str]) -> set[int]:
     """The places of those that repeat, nearly word for word, one before them."""
     repeated: set[int] = set()
     triples = functools.cache(lambda at: _triples(bodies[at]))
-    for at, other in _alike(_sketches(bodies)):
+    for at, other in _alike(_sketches(bodies)) if bodies else ():
         if not repeated & {at, other} and _same(triples(other), triples(at)):
             repeated.add(at)
     return repeated
@@ -35,39 +37,37 @@ def _alike(sketches: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
 
 
 def _sketches(bodies: Sequence[str]) -> NDArray[np.uint32]:
-    """MinHash: the share of equal numbers of two sketches is about that of their 8-byte windows."""
+    """MinHash: the share of equal numbers of two sketches is about that of the 8-byte windows at
+    the beginnings of their words.
+    """
     raw = [_even(body.casefold()).encode() + b"\0" * 8 for body in bodies]
-    sizes = np.array([len(one) for one in raw], np.intp)
-    values = _windows(b"".join(raw) + b"\0" * 16, int(sizes.sum()))
-    ends = np.cumsum(sizes)
-    # From a body's first window to the last that is not of the next body too.
-    spans = np.stack([ends - sizes, ends - 7], axis=1).ravel()
-    values += _ODD  # the end of each body is zeros, and a zero would be the least of all products
+    ends = np.cumsum([0, *map(len, raw)])
+    begins = _begins(np.frombuffer(b"".join(raw), np.uint8), ends[:-1])
+    # Of eight bytes that may lie anywhere, a number.
+    values = np.ndarray(max(ends[-1] - 7, 0), "<u8", b"".join(raw), strides=(1,))[begins]
+    values += _ODD  # a zero would be the least of all products
     values *= _ODD
     values ^= values >> np.uint64(29)
     values *= _ODD
     mixed = (values >> np.uint64(32)).astype(np.uint32)  # products of 32 bits are twice as fast
-    found = np.empty((len(bodies), HASHES), np.uint32)
-    product = np.empty_like(mixed)
-    for at, factor in enumerate(_FACTORS):
-        np.multiply(mixed, factor, out=product)
-        found[:, at] = np.minimum.reduceat(product, spans)[::2] if len(bodies) else 0
-    return found
+    spans = np.searchsorted(begins, ends[:-1])
+    found = [np.minimum.reduceat(mixed * factor, spans) for factor in _FACTORS]
+    return np.stack(found, axis=1)
+
+
+def _begins(joined: NDArray[np.uint8], bodies: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where bodies and words begin, and every letter beyond ASCII: some scripts have no blanks."""
+    inside = _INSIDE.take(joined)
+    begins = joined >= LEADING
+    begins[1:] |= inside[1:] & ~inside[:-1]
+    begins[bodies] = True
+    return np.flatnonzero(begins)
 
 
 def _even(body: str) -> str:
     """With one blank between words; most texts have that already, and splitting them takes time."""
     uneven = "\n" in body or "  " in body or "\t" in body
     return " ".join(body.split()) if uneven else body
-
-
-def _windows(joined: bytes, count: int) -> NDArray[np.uint64]:
-    """The first `count` windows of 8 bytes, one beginning at each byte."""
-    found = np.empty(count, np.uint64)
-    for first in range(8):
-        every_eighth = np.frombuffer(joined, np.uint64, (len(joined) - first) // 8, first)
-        found[first::8] = every_eighth[: len(found[first::8])]
-    return found
 
 
 def _same(left: set[tuple[str, ...]], right: set[tuple[str, ...]]) -> bool:

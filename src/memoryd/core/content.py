@@ -14,13 +14,7 @@ from typing_extensions import TypedDict
 
 from memoryd import redact
 from memoryd.core import errors, values
-from memoryd.core.model import (
-    EXCERPT_BYTES,
-    MAX_CONTENT_BYTES,
-    Name,
-    Progress,
-    Scope,
-)
+from memoryd.core.model import EXCERPT_BYTES, MAX_CONTENT_BYTES, Name, Progress, Scope
 from memoryd.memories import model as memories
 from memoryd.redact import writes
 from memoryd.references.model import Kept

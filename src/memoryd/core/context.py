@@ -4,8 +4,10 @@ Without a question nothing is retrieved, and all that a bundle is made of comes 
 """
 
 import asyncio
+import functools
 import itertools
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -32,6 +34,12 @@ GATHERED = {
     "handoffs": "handoff",
     "turns": "turn",
 }
+# What only events of few kinds change; the `version` names the newest of these. Ids are random, so
+# that it tells logs of the same name apart.
+SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "version")
+KNOWN = 256  # readers, each in a session, whose are kept: their items are shared, some 10 KB each
+
+_known: OrderedDict[tuple[Reader, str], dict[str, Any]] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -57,33 +65,21 @@ class Collected:
 async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked) -> Collected:
     """What `reader` may see of each section that is asked for, best first, not yet packed."""
     clock = [time.perf_counter()]
+    answer: Answer | None = None
     if asked.query_text is not None and RETRIEVED & set(asked.sections):
-        gathered, answer = await _both(pool, searcher, reader, asked)
+        wanted = retrieve.Search(
+            text=asked.query_text, now=asked.now, limit=retrieve.FULL, weights=asked.scoring
+        )
+        aside = Aside(_settled(reader), functools.partial(_gather, reader, asked))
+        answer = await searcher.search(reader, wanted, asked.as_of, aside)
+        gathered = answer.beside
     else:
-        gathered, answer = await _gather(pool, reader, asked, asked.as_of), None
+        async with db.snapshot(pool, reader.tenant_id) as conn:
+            position = await position_at(conn, reader.tenant_id, asked.as_of)
+            gathered = await _gather(reader, asked, conn, position)
     clock.append(time.perf_counter())
     found = _found(answer) if answer else Found()
     return Collected(gathered, found, _candidates(gathered, found, asked), clock)
-
-
-async def _both(
-    pool: db.Pool, searcher: Searcher, reader: Reader, asked: Asked
-) -> tuple[dict[str, Any], Answer]:
-    """What is gathered and what is found, side by side, at one position of the log."""
-    wanted = retrieve.Search(
-        text=asked.query_text or "", now=asked.now, limit=retrieve.FULL, weights=asked.scoring
-    )
-    gathering: list[asyncio.Task[dict[str, Any]]] = []
-
-    def at(position: int) -> None:
-        gathering.append(asyncio.create_task(_gather(pool, reader, asked, position)))
-
-    try:
-        answer = await searcher.search(reader, wanted, asked.as_of, Aside(at, _settled(reader)))
-    finally:  # not cancelled, which could leave a connection waiting
-        if gathering:
-            await asyncio.wait(gathering)
-    return gathering[-1].result(), answer
 
 
 async def build(
@@ -104,47 +100,56 @@ async def build(
         for one in pack.omissions(section, older.get(name, ()))
     ]
     omitted += [one for one in found.omissions if one.section in asked.sections]
+    omitted += _outputs(filled)
     clock.append(time.perf_counter())
     provenance = _provenance(reader, asked, gathered, found) | {"timings_ms": _timings(clock)}
-    async with db.begun(pool, reader.tenant_id, "", db.query("context.begin_receipt")) as conn:
-        omitted += await _outputs(conn, reader.tenant_id, filled)
-        made = Receipt(
-            acb_id=acb_id,
-            reader=reader,
-            asked=asked,
-            position=gathered["position"],
-            record=receipt.make(filled, omitted, provenance),
-        )
-        head = min(gathered["head"], found.answer.head) if found.answer else gathered["head"]
-        keeping = receipt.keep(conn, made, head, sealing=gathered["sealing"])
-        # The answer is put together while the database writes.
-        packed = {name: part.items for name, part in filled.items()}
-        kept, answer = await asyncio.gather(keeping, receipt.answer(made, packed))
+    made = Receipt(
+        acb_id=acb_id,
+        reader=reader,
+        asked=asked,
+        position=gathered["position"],
+        record=receipt.make(filled, omitted, provenance),
+    )
+    keeping = receipt.keep(pool, made, gathered["head"], sealing=gathered["sealing"])
+    # The answer is put together while the database writes.
+    packed = {name: part.items for name, part in filled.items()}
+    kept, answer = await asyncio.gather(keeping, receipt.answer(made, packed))
     if not kept:  # something was erased meanwhile, and this may show it
         return await build(pool, searcher, reader, asked, acb_id)
     return answer
 
 
 async def _gather(
-    pool: db.Pool, reader: Reader, asked: Asked, as_of: datetime | int | None
+    reader: Reader, asked: Asked, conn: db.Conn, position: int | None
 ) -> dict[str, Any]:
-    async with db.snapshot(pool, reader.tenant_id) as conn:
-        position = await position_at(conn, reader.tenant_id, as_of)
-        about = (reader.agent_id, asked.session_id, position)
-        where = (*about, items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS)
-        row = await conn.fetchrow(db.query("context.gather"), *read.eyes(reader), *where)
-        assert row is not None
-        opened = {name: await connection.open_rows(conn, row[name] or ()) for name in GATHERED}
+    """What is there without a search; what seldom changes, and did not, is not read again."""
+    place, present = (reader, asked.session_id), asked.as_of is None
+    known = _known.get(place, {}) if present else {}
+    about = (reader.agent_id, asked.session_id, position)
+    most = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT)
+    where = (*read.eyes(reader), *about, *most, known.get("version"))
+    [row] = await conn.fetch(db.query("context.gather"), *where)
     if position is not None and position > row["head"]:
         raise errors.Invalid(
             f"as_of is {position}, and the log ends at {row['head']}; leave it out for the present",
             field="as_of",
             limit=f"at most {row['head']}",
         )
-    made = {
-        name: [items.made(kind, one) for one in opened[name]] for name, kind in GATHERED.items()
-    }
-    return {**row, **made}
+    found = {**row}
+    for name, kind in GATHERED.items():
+        rows = await connection.open_rows(conn, row[name] or ())
+        found[name] = [items.made(kind, one) for one in rows]
+    if present:
+        _known.pop(place, None)
+        _known[place] = (
+            known
+            if row["version"] == known.get("version")
+            else {name: found[name] for name in SELDOM}
+        )
+        found |= _known[place]
+        if len(_known) > KNOWN:
+            _known.popitem(last=False)
+    return found
 
 
 def _settled(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
@@ -214,10 +219,7 @@ def _citing(one: Item, found: Sequence[Item], settled: Mapping[int, Any]) -> Ite
 
 
 async def search(
-    searcher: Searcher,
-    reader: Reader,
-    wanted: retrieve.Search,
-    as_of: datetime | int | None,
+    searcher: Searcher, reader: Reader, wanted: retrieve.Search, as_of: datetime | int | None
 ) -> Answer:
     """A plain search, in which no summary stands above what it cites, and no memory is shown that
     was changed or deleted since.
@@ -225,8 +227,8 @@ async def search(
     answer = await searcher.search(reader, wanted, as_of)
     if not any(row["kind"] in ("summary", "memory") for row in answer.rows):
         return answer
-    aside = Aside(lambda _: None, _settled(reader))
-    deep = await searcher.search(reader, replace(wanted, limit=retrieve.FULL), as_of, aside)
+    deepest = replace(wanted, limit=retrieve.FULL)
+    deep = await searcher.search(reader, deepest, as_of, Aside(_settled(reader)))
     order = _after_sources([row["position"] for row in deep.rows], deep.more)
     gone = {at for at, said in deep.more.items() if said["forgotten"]}
     order = [at for at in order if deep.rows[at]["position"] not in gone][: wanted.limit]
@@ -251,17 +253,14 @@ def _candidates(
     return {name: every[name] for name in render.SECTIONS if name in asked.sections}
 
 
-async def _outputs(conn: db.Conn, tenant_id: str, filled: Mapping[str, Filled]) -> list[Omission]:
-    """The outputs of which a part is shown, with the artifact that has the whole."""
-    shown = [one for part in filled.values() for one in part.items]
-    part = (one for one in shown if one.output and (one.cut or one.type in items.PARTS))
-    partly = sorted({one.refs[-1] for one in part})
-    if not partly:
-        return []
-    rows = await conn.fetch(db.query("context.artifacts"), tenant_id, partly)
+def _outputs(filled: Mapping[str, Filled]) -> list[Omission]:
+    """The outputs of which a part is shown, with the artifacts that have the whole."""
+    shown = [one for part in filled.values() for one in part.items if one.artifacts]
+    partly = [one for one in shown if one.cut is not None or one.type in items.PARTS]
+    whole = sorted({(one.refs[-1], artifact) for one in partly for artifact in one.artifacts})
     return [
-        Omission("truncated_tool_output", "", (row["event_id"],), 1, row["artifact_id"])
-        for row in rows
+        Omission("truncated_tool_output", "", (event_id,), 1, artifact)
+        for event_id, artifact in whole
     ]
 
 

@@ -7,7 +7,7 @@ tenant is set inside each transaction, never for a pooled connection.
 import functools
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -108,20 +108,17 @@ async def tenant(pool: Pool, tenant_id: str) -> AsyncIterator[Conn]:
         yield conn
 
 
-def snapshot(pool: Pool, tenant_id: str) -> AbstractAsyncContextManager[Conn]:
-    """A transaction that reads one tenant at one moment, whatever is merged meanwhile."""
-    return begun(pool, tenant_id, "isolation level repeatable read read only")
-
-
 @asynccontextmanager
-async def begun(pool: Pool, tenant_id: str, how: str = "", then: str = "") -> AsyncIterator[Conn]:
-    """A transaction of one tenant whose beginning is one trip, for reads that count them. Such a
-    statement takes no arguments: a name in hexadecimal cannot end its literal.
+async def snapshot(pool: Pool, tenant_id: str) -> AsyncIterator[Conn]:
+    """A transaction that reads one tenant at one moment, whatever is merged meanwhile.
+
+    Its beginning is one trip, and a statement of several commands takes no arguments: a name in
+    hexadecimal cannot end its literal.
     """
     named = query("db.name_tenant").replace("$1", f"'\\x{tenant_id.encode().hex()}'")
     async with borrow(pool) as conn:
         try:
-            await conn.execute(f"begin {how}; {named} {then}")
+            await conn.execute(f"begin isolation level repeatable read read only; {named}")
             yield conn
         except BaseException:
             await conn.execute("rollback")

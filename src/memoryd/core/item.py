@@ -35,7 +35,7 @@ class Item:
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     after: frozenset[int] = frozenset()  # positions that it cites, without which it is not shown
-    output: bool = False  # of a tool, or an upload: an artifact may have the whole
+    artifacts: tuple[str, ...] = ()  # of a tool's output, or an upload: these have the whole
     session: str = ""  # of a chunk: the conversation that it is from
     raw: str = ""  # of a chunk: exactly its text, so that neighbours join to their event's
     cut: int | None = None  # characters of the body that are kept
@@ -52,13 +52,19 @@ def make(rendered: tuple[str, str], known: int | None = None, **given: Any) -> I
     """With its tokens; `known` is the count of the body where that is known."""
     head, body = rendered
     inside = count(body) if known is None else known
-    whole = tokens.added(head, count(head), body, inside)
+    whole = tokens.added(head, _of_head(head), body, inside)
     return Item(head=head, body=body, tokens=tokens.added(head + body, whole, "\n\n", 1), **given)
 
 
 def count(text: str) -> int:
     """Decisions, tasks and rules come again in every bundle: their counts are kept."""
     return _counted(text) if len(text) <= KEPT_CHARACTERS else tokens.count(text)
+
+
+def _of_head(head: str) -> int:
+    """By its two parts, who and when: both come again more often than together."""
+    seam = head.rfind(", ") + 1
+    return count(head[:seam]) + count(head[seam:])
 
 
 _counted = functools.lru_cache(maxsize=4_096)(tokens.count)

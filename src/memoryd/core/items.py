@@ -55,7 +55,8 @@ def turn(rows: Sequence[Row]) -> Item:
     read = sum(row["token_est"] for row in rows)
     total = rows[-1]["whole"] or read
     output = first["kind"] in OUTPUTS
-    given = {"position": first["position"], "refs": (first["event_id"],), "output": output}
+    given = {"position": first["position"], "refs": (first["event_id"],)}
+    given["artifacts"] = tuple(first.get("artifacts") or ())
     if output and total > LONG_RESULT:
         return item.make(render.reference({**first, "tokens": total}), type="reference", **given)
     text = "".join(row["text"] for row in rows)
@@ -79,7 +80,7 @@ def evidence(rows: Sequence[Row], score: float | None, parts: Mapping[str, float
         refs=(*[row["chunk_id"] for row in rows], first["event_id"]),
         score=score,
         parts=parts,
-        output=first["kind"] in OUTPUTS,
+        artifacts=tuple(first.get("artifacts") or ()),
         session=first.get("session_id", ""),
         raw=text,
     )

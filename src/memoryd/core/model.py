@@ -89,8 +89,7 @@ class Origin:
     tags: Names = ()
     refs: Names = ()
     ts: Annotated[
-        Moment | None,
-        Field(description="When it happened, if not now: history may be imported."),
+        Moment | None, Field(description="When it happened, if not now: history may be imported.")
     ] = None
     idempotency_key: Annotated[
         Name | None, Field(description="A retry with the same key stores nothing new.")

@@ -181,6 +181,7 @@ def _join(run: list[Item]) -> Item:
         refs=(*(ref for one in run for ref in one.refs[:-1]), best.refs[-1]),
         score=best.score,
         parts=best.parts,
+        artifacts=best.artifacts,
         raw=raw,
     )
 

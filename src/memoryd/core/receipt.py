@@ -4,10 +4,13 @@ The log cannot change those rows, so rendering them again gives the same bytes, 
 recorded since and whatever the index looks like now.
 """
 
-from collections.abc import Mapping, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+import numpy as np
 
 from memoryd import redact
 from memoryd.core import db, errors, items, pack, render
@@ -18,6 +21,7 @@ from memoryd.seal import receipts
 from memoryd.search import score
 
 Bundle = dict[str, Any]
+DIGITS = 1_000_000  # what the parts of a score are rounded to
 
 _REPLAYS = {
     "view": "context.replay_texts",
@@ -75,31 +79,46 @@ def make(
     return {
         "sections": sections,
         "parts": [*evidence[0].parts] if evidence else [],  # their names, once for all items
+        "values": _packed(evidence),
         "omissions": [vars(one) for one in omitted],
         "provenance": provenance,
     }
 
 
 def _kept(one: Item) -> list[Any]:
-    return [
-        *(one.type, one.position, one.ordinals, one.cut, one.tokens),
-        *(one.score, [*one.parts.values()]),
-    ]
+    return [one.type, one.position, one.tokens, one.ordinals, one.cut]
 
 
-async def keep(conn: db.Conn, receipt: Receipt, head: int, *, sealing: bool) -> bool:
+def _packed(evidence: Sequence[Item]) -> str:
+    """Scores and their parts, which have six digits: as JSON they were most of a receipt, and the
+    database took half of its time to read them.
+    """
+    table = np.array([[one.score, *one.parts.values()] for one in evidence])
+    return b64encode(np.rint(table.T * DIGITS).astype("<i4").tobytes()).decode()
+
+
+def _unpacked(record: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, float]]]:
+    """Of each item that has a score, in order."""
+    values = np.frombuffer(b64decode(record["values"]), "<i4")
+    rows = (values.reshape(len(record["parts"]) + 1, -1).T / DIGITS).tolist()
+    return ((row[0], dict(zip(record["parts"], row[1:], strict=True))) for row in rows)
+
+
+async def keep(pool: db.Pool, receipt: Receipt, head: int, *, sealing: bool) -> bool:
     """False, and nothing is kept, if something was erased since the log ended at `head`.
 
     `sealing` where the tenant has keys for what is `high`: a question may quote it.
     """
     tenant_id, now = receipt.reader.tenant_id, receipt.asked.now
     kept = ({"reader": vars(receipt.reader), "asked": vars(receipt.asked)}, receipt.record)
-    if sealing:
-        kept = await receipts.sealed(conn, receipt.reader, receipt.acb_id, *kept)
-    values = (receipt.acb_id, now, receipt.position, *kept)
-    if not receipt.position:  # perhaps nothing was ever recorded here
-        await conn.execute(db.query("record.add_tenant"), tenant_id, now)
-    return bool(await conn.fetchval(db.query("context.add_receipt"), tenant_id, *values, head))
+    if sealing or not receipt.position:
+        async with db.tenant(pool, tenant_id) as conn:
+            # Perhaps nothing was ever recorded here.
+            await conn.execute(db.query("record.add_tenant"), tenant_id, now)
+            kept = await receipts.sealed(conn, receipt.reader, receipt.acb_id, *kept)
+    values = (tenant_id, receipt.acb_id, now, receipt.position, *kept, head)
+    async with db.borrow(pool) as conn:
+        return bool(await conn.fetchval(db.query("context.add_receipt"), *values))
 
 
 async def load(conn: db.Conn, tenant_id: str, acb_id: str) -> Receipt:
@@ -125,8 +144,8 @@ async def replay(conn: db.Conn, receipt: Receipt) -> Bundle:
     rows = await _rows(
         conn, receipt.reader.tenant_id, [one for part in sections.values() for one in part["items"]]
     )
-    parts = receipt.record["parts"]
-    packed = {name: _replayed(part["items"], rows, parts) for name, part in sections.items()}
+    scores = _unpacked(receipt.record)
+    packed = {name: _replayed(part["items"], rows, scores) for name, part in sections.items()}
     return await answer(receipt, packed)
 
 
@@ -138,7 +157,7 @@ async def _rows(conn: db.Conn, tenant_id: str, kept: Sequence[Any]) -> dict[tupl
         rows = await conn.fetch(db.query(name), tenant_id, places) if places else []
         found |= {(kind, row["position"]): row for row in rows}
     chunked = [one for one in kept if one[0] not in _REPLAYS]
-    places, ordinals = [one[1] for one in chunked], [at for one in chunked for at in one[2]]
+    places, ordinals = [one[1] for one in chunked], [at for one in chunked for at in one[3]]
     asked = (tenant_id, places, items.TURN_CHUNKS, ordinals)
     for row in await conn.fetch(db.query("context.replay_chunks"), *asked):
         found.setdefault(("chunk", row["position"]), []).append(row)
@@ -146,15 +165,17 @@ async def _rows(conn: db.Conn, tenant_id: str, kept: Sequence[Any]) -> dict[tupl
 
 
 def _replayed(
-    kept: Sequence[Any], rows: Mapping[tuple[str, int], Any], parts: Sequence[str]
+    kept: Sequence[Any],
+    rows: Mapping[tuple[str, int], Any],
+    scores: Iterator[tuple[float, dict[str, float]]],
 ) -> list[Item]:
     made = []
-    for kind, position, ordinals, cut, used, points, values in kept:
+    for kind, position, used, ordinals, cut in kept:
         if kind in items.WHOLE:
             one = items.WHOLE[kind]({**rows[kind, position], "over": ordinals})
         elif kind == "chunk":
             chunks = [row for row in rows["chunk", position] if row["ordinal"] in ordinals]
-            one = items.evidence(chunks, points, dict(zip(parts, values, strict=True)))
+            one = items.evidence(chunks, *next(scores))
         else:
             limit = items.TURN_CHUNKS
             one = items.turn([row for row in rows["chunk", position] if row["ordinal"] < limit])
@@ -175,11 +196,7 @@ async def answer(receipt: Receipt, packed: Mapping[str, Sequence[Item]]) -> Bund
         "budget_tokens": receipt.asked.max_tokens,
         "token_used_est": sum(used.values()),
         "sections": [
-            {
-                "name": name,
-                "items": list(map(_shown, packed[name], said)),
-                "token_est": used[name],
-            }
+            {"name": name, "items": list(map(_shown, packed[name], said)), "token_est": used[name]}
             for name, said in texts.items()
         ],
         "omissions": [_given(one) for one in receipt.record["omissions"]],

@@ -11,14 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memoryd.core import chunk, content, db, errors, ids, tokens, views
-from memoryd.core.model import (
-    Artifact,
-    Caller,
-    Chunk,
-    Draft,
-    Event,
-    Recorded,
-)
+from memoryd.core.model import Artifact, Caller, Chunk, Draft, Event, Recorded
 from memoryd.redact import writes as redact_writes
 from memoryd.seal import keys as tenant_keys
 from memoryd.seal import rows as sealed

@@ -73,8 +73,7 @@ async def _supersede(conn: db.Conn, event: Event, old: str, new: str) -> None:
         return
     if row is None:
         raise errors.Invalid(
-            f"there is no decision {old!r} {_where(event)}",
-            field="content.supersedes",
+            f"there is no decision {old!r} {_where(event)}", field="content.supersedes"
         )
     if row["superseded_by"] != new:
         last = await conn.fetchval(db.query("project.last_of_line"), event.tenant_id, old)
@@ -132,8 +131,7 @@ async def _update_task(conn: db.Conn, event: Event, keys: Keys) -> None:
         found = await conn.fetchval(db.query("project.update_task"), *changed)
         if not found and not await _erased_since(conn, event, task_id):
             raise errors.Invalid(
-                f"there is no task {task_id!r} {_where(event)}",
-                field="content.task_id",
+                f"there is no task {task_id!r} {_where(event)}", field="content.task_id"
             )
         return
     await conn.execute(db.query("project.add_task"), *_row(event), task_id, *values)

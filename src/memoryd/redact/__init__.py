@@ -5,6 +5,7 @@ before it is cut into chunks, so that no boundary can hide a secret. Where a fun
 it adds the names of the rules that found something.
 """
 
+import functools
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -125,12 +126,18 @@ def _mask(finding: Finding) -> str:
 def refuse(**handles: str | None) -> None:
     """Refuse what names a thing and holds a secret: it could not be found under a marker."""
     for field, given in handles.items():
-        if given is not None and (findings := found(given)):
-            raise errors.Invalid(
-                f"it looks like a secret ({findings[0].rule}), and secrets are not stored; choose "
-                "another value",
-                field=field,
-            )
+        if given is not None:
+            _check(field, given)
+
+
+@functools.lru_cache(maxsize=4_096)  # most names come again; what is refused is not kept
+def _check(field: str, given: str) -> None:
+    if findings := found(given):
+        raise errors.Invalid(
+            f"it looks like a secret ({findings[0].rule}), and secrets are not stored; choose "
+            "another value",
+            field=field,
+        )
 
 
 def found(given: str, low: int = 0, high: int | None = None) -> list[Finding]:

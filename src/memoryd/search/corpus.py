@@ -210,9 +210,9 @@ def _joined(spelled: list[str], posting: Posting, tail: list[index.Batch], flush
     """A posting of the segments with what the tail has beyond them."""
     none = np.zeros(0, index.POSTING)
     blocks = (_merged([batch.postings.get(one, none) for one in spelled]) for batch in tail)
-    parts = [posting, *(_posting(block[block["doc"] >= flushed]) for block in blocks)]
-    docs, frequencies = zip(*parts, strict=True)
-    return np.concatenate(docs), np.concatenate(frequencies)
+    newer = (_posting(block[block["doc"] >= flushed]) for block in blocks if len(block))
+    docs, often = zip(posting, *newer, strict=True)
+    return posting if len(docs) == 1 else (np.concatenate(docs), np.concatenate(often))
 
 
 @dataclass(frozen=True)

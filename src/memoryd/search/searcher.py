@@ -29,21 +29,21 @@ class Answer:
     hits: list[retrieve.Hit]
     pool: int
     position: int
-    head: int  # of the log, when its snapshot was taken
     pending_vectors: int
     visible: int  # chunks that exist for this reader
     hidden: int  # chunks that are there and do not
     model: str
     degraded: str | None  # why vectors were not used, if they were not
-    more: Any  # what was read of the rows, in the same snapshot
+    beside: Any  # what was read beside it, in the same snapshot
+    more: Any  # and what was read of the rows
 
 
 @dataclass(frozen=True)
 class Aside:
-    """What else a search does for its caller, who is spared a transaction, and waiting in turn."""
+    """What else a search reads for its caller, spared a transaction and another snapshot."""
 
-    at: Callable[[int], None]  # told the position that it looks at, while it goes on
-    of: Callable[[db.Conn, list[Any], int], Awaitable[Any]]  # reads more of the rows it found
+    of: Callable[[db.Conn, list[Any], int], Awaitable[Any]]  # more of the rows it found
+    at: Callable[[db.Conn, int], Awaitable[Any]] | None = None  # at its position, while it scans
 
 
 class Searcher:
@@ -84,8 +84,7 @@ class Searcher:
                 scanning = asyncio.create_task(self._scan(stage, codes, encoding))
                 await retrieve.read_words(conn, stage)
             position = head if asked.as_of is None else asked.as_of
-            if aside is not None:
-                aside.at(position)
+            beside = await aside.at(conn, position) if aside and aside.at else None
             vectors, degraded = await scanning
             found = await retrieve.rank(conn, stage, vectors)
             rows = await self._rows(conn, corpus, found)
@@ -96,12 +95,12 @@ class Searcher:
             hits=found.hits,
             pool=found.pool,
             position=int(corpus.column("position")[size - 1 : size].max(initial=0)),
-            head=head,
             pending_vectors=corpus.unsealed(min(codes.size, size) if vectors else 0, size),
             visible=stage.totals.docs,
             hidden=corpus.living(0, size) - stage.totals.docs,
             model=codes.encoder.name,
             degraded=degraded or self._encoders.trouble,
+            beside=beside,
             more=more,
         )
 

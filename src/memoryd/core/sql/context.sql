@@ -5,11 +5,27 @@
 -- the planner, who cannot know that, would walk all that a tenant ever had by `position`.
 
 -- name: gather
--- Everything but retrieval, at one position ($8, or the head) and in one round trip.
+-- Everything but retrieval, at one position ($8, or the head) and in one round trip. Texts, tasks,
+-- decisions and handoffs change seldom: what is still as the caller knows it ($13) is not read again.
 with head as (
   select coalesce((select position from events where tenant_id = $1 order by position desc limit 1),
                   0) as head),
 at as (select head, least(coalesce($8::bigint, head), head) as position from head),
+-- The id of the newest event by which any of these could have changed, equal in no two logs that
+-- differ up to it, and how often they were made anew. The newest of a kind is the last up to the
+-- kind's end, which only the index by kind can say: asked for by its position, a rare kind would be
+-- looked for in the whole log.
+version as (
+  select concat((select e.event_id
+                 from unnest(array['decision', 'erasure', 'handoff', 'task_update', 'view']) k (kind)
+                 cross join lateral (
+                   select e.kind, e.position, e.event_id from events e
+                   where e.tenant_id = $1 and (e.kind, e.position) <= (k.kind, 9223372036854775807)
+                   order by e.kind desc, e.position desc limit 1) e
+                 where e.kind = k.kind
+                 order by e.position desc limit 1),
+                ' ', (select epoch from epochs where tenant_id = $1)) as version),
+changed as (select version is distinct from $13::text as changed from version),
 texts as (
   select t.*, t.sensitivity = any($2::text[]) and (t.channel = any($3::text[])
            or (t.channel = any($4::text[]) and t.user_id = $5)) as seen
@@ -55,7 +71,10 @@ handed as (
   where h.status = 'pending' or (h.status = 'accepted' and h.session_id = $7)
   order by seen desc, h.position desc limit 300),
 turns as (  -- what newer turns cost is known before a text is read: what has no room stays here
-  select c.*, coalesce(sum(c.cost) over (order by c.position desc groups between unbounded preceding
+  select c.*,
+         sum(c.token_est) over (order by c.position desc groups between current row
+                                and current row) as read,  -- of its event
+         coalesce(sum(c.cost) over (order by c.position desc groups between unbounded preceding
                                           and 1 preceding), 0) as newer
   from (
     select c.position, c.ordinal, c.event_id, c.kind, c.actor_type, c.actor_id, c.token_est, c.text,
@@ -73,43 +92,46 @@ turns as (  -- what newer turns cost is known before a text is read: what has no
       order by c.position desc, c.ordinal desc limit $10) c) c),
 -- What this reader may not see is counted among the newest rows, a bounded number of each kind.
 newest as (
-  (select t.sensitivity, t.channel, t.user_id, false as said from tasks t
+  (select t.sensitivity, t.channel, t.user_id from tasks t
    where t.tenant_id = $1 and t.until is null and t.status in ('open', 'doing')
      and t.position <= (select position from at)
    order by t.position desc limit 300)
   union all
-  (select t.sensitivity, t.channel, t.user_id, false from tasks t
+  (select t.sensitivity, t.channel, t.user_id from tasks t
    where t.tenant_id = $1 and t.until > (select position from at) and t.status <> 'done'
      and t.position + 0 <= (select position from at)
    order by t.position + 0 desc limit 300)
   union all
-  (select d.sensitivity, d.channel, d.user_id, false from decisions d
+  (select d.sensitivity, d.channel, d.user_id from decisions d
    where d.tenant_id = $1 and d.until is null and d.position <= (select position from at)
    order by d.position desc limit 300)
   union all
-  (select d.sensitivity, d.channel, d.user_id, false from decisions d
+  (select d.sensitivity, d.channel, d.user_id from decisions d
    where d.tenant_id = $1 and d.until > (select position from at)
      and d.position + 0 <= (select position from at)
-   order by d.position + 0 desc limit 300)
-  union all
-  (select c.sensitivity, c.channel, c.user_id, true from chunks c
-   where c.tenant_id = $1 and c.session_id = $7 and c.position <= (select position from at)
-     and c.ordinal < $9
-     and c.kind in ('message', 'tool_call', 'tool_result', 'artifact')
-   order by c.position desc, c.ordinal desc limit $10)),
+   order by d.position + 0 desc limit 300)),
 unseen as (
-  select said from newest where not (sensitivity = any($2::text[])
+  select from newest where not (sensitivity = any($2::text[])
     and (channel = any($3::text[]) or (channel = any($4::text[]) and user_id = $5)))
-  union all select false from texts where not seen
-  union all select false from handed where not seen)
-select at.head, at.position,
+  union all select from texts where not seen
+  union all select from handed where not seen),
+said as (
+  select c.sensitivity, c.channel, c.user_id from chunks c
+  where c.tenant_id = $1 and c.session_id = $7 and c.position <= (select position from at)
+    and c.ordinal < $9
+    and c.kind in ('message', 'tool_call', 'tool_result', 'artifact')
+  order by c.position desc, c.ordinal desc limit $10)
+select at.head, at.position, version.version,
   -- Rows as text, since most are known from the bundle before and need not be read again.
+  case when changed then
   (select array_agg(row_to_json(t)::text order by t.name)
-   from (select name, text, event_id, position from texts where seen) t) as texts,
+   from (select name, text, event_id, position from texts where seen) t) end as texts,
+  case when changed then
   (select array_agg(row_to_json(t)::text order by t.status, t.session_id <> $7, t.position desc)
    from (select task_id, status, title, details, actor_type, actor_id, event_id, position, refs,
                 session_id from todo) t
-  ) as tasks,
+  ) end as tasks,
+  case when changed then
   (select array_agg(row_to_json(d)::text order by d.position desc)
    from (select decision_id, scope, decision, rationale, constraints, alternatives, consequences,
                 conflicts, ts, actor_type, actor_id, event_id, position, refs,
@@ -118,15 +140,21 @@ select at.head, at.position,
                         and r.until <= (select position from at)
                       order by c.nr) as over  -- which conflicts are with what was superseded
          from decided o) d
-  ) as decisions,
+  ) end as decisions,
+  case when changed then
   (select array_agg(row_to_json(h)::text order by h.position desc)
    from (select handoff_id, status, from_agent, packet, event_id, position, refs
-         from handed where seen order by position desc limit 40) h) as handoffs,
+         from handed where seen order by position desc limit 40) h) end as handoffs,
   (select array_agg(c.rows order by c.position desc) from (
      select c.position, json_agg(c order by c.ordinal)::text as rows
      from (select t.position, t.ordinal, t.event_id, t.kind, t.actor_type, t.actor_id, t.token_est,
-                  t.text, e.content->>'tool' as tool,
+                  case when t.kind not in ('tool_result', 'artifact') or t.read <= $12
+                       then t.text else '' end as text, e.content->>'tool' as tool,
                   coalesce(e.content->>'path', e.content->'reference'->>'description') as path,
+                  case when t.kind in ('tool_result', 'artifact') and t.ordinal = 0
+                       then array(select a.artifact_id from artifacts a
+                                  where a.tenant_id = $1 and a.event_id = t.event_id)
+                  end as artifacts,
                   case when t.ordinal = $9 - 1
                        then (select sum(all_of.token_est) from chunks all_of
                              where all_of.tenant_id = $1 and all_of.position = t.position)
@@ -140,10 +168,12 @@ select at.head, at.position,
   ) as turns,
   (select array_agg(t.event_id order by t.position desc) from turns t
    where t.newer > $11 and t.ordinal = 0) as older_turns,
-  (select count(*) from unseen where not said) as hidden,
-  (select count(*) from unseen where said) as hidden_turns,
+  case when changed then (select count(*) from unseen) end as hidden,
+  (select count(*) from said where not (sensitivity = any($2::text[])
+     and (channel = any($3::text[]) or (channel = any($4::text[]) and user_id = $5)))
+  ) as hidden_turns,
   exists (select from tenant_keys where tenant_id = $1) as sealing
-from at;
+from at, version, changed;
 
 -- name: settle
 -- Of events that were found ($2 positions), as of $3: what has been replaced since, which summaries
@@ -181,23 +211,9 @@ left join lateral (  -- a memory's text holds while some row of it has it, and w
                      and r.is_active and not r.deleted) as forgotten
   from memories r where r.tenant_id = $1 and r.text_position = p.position) m on true;
 
--- name: artifacts
-select event_id, artifact_id from artifacts
-where tenant_id = $1 and event_id = any($2::text[])
-order by event_id, artifact_id;
-
--- name: begin_receipt
--- A receipt may be lost with the last instants before a crash; an event never is. An erasure holds
--- the lock alone: it sees every receipt written before it, and the later ones see it.
-select set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock_shared(
-         hashtextextended('memoryd.receipts.' || current_setting('memoryd.tenant'), 0));
-
 -- name: add_receipt
--- Unless something was erased since the head ($7) that the bundle was gathered at.
-insert into receipts (tenant_id, acb_id, ts, position, inputs, items)
-select $1::text, $2::text, $3::timestamptz, $4::bigint, $5::jsonb, $6::jsonb
-where not exists (select from events where tenant_id = $1 and kind = 'erasure' and position > $7)
-returning true;
+-- In one trip: see keep_receipt. False if something was erased since the head ($7).
+select keep_receipt($1, $2, $3, $4, $5, $6, $7);
 
 -- name: receipt
 -- Not a prompt's, which is no bundle.

@@ -1,11 +1,16 @@
 -- name: chunks
 select c.position, c.ordinal, c.chunk_id, c.event_id, c.session_id, c.ts, c.kind, c.channel,
        c.actor_type, c.actor_id,
-       case c.kind when 'tool_result' then 'tool' else coalesce(s.trust, c.actor_type) end as trust,
+       case c.kind when 'tool_result' then 'tool'
+         when 'summary' then (select s.trust from summaries s
+                              where s.tenant_id = $1 and s.position = c.position)
+         else c.actor_type end as trust,
+       case when c.kind in ('tool_result', 'artifact')
+            then array(select a.artifact_id from artifacts a
+                       where a.tenant_id = $1 and a.event_id = c.event_id) end as artifacts,
        c.tags, c.token_est, c.text
 from unnest($2::text::bigint[], $3::text::int[]) with ordinality q (position, ordinal, place)
 join chunks c on c.tenant_id = $1 and c.position = q.position and c.ordinal = q.ordinal
-left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind = 'summary'
 order by q.place;
 
 -- name: position_at
