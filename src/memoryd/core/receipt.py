@@ -125,8 +125,11 @@ async def load(conn: db.Conn, tenant_id: str, acb_id: str) -> Receipt:
     row = await conn.fetchrow(db.query("context.receipt"), tenant_id, acb_id)
     if row is None:
         raise errors.NotFound(f"there is no bundle {acb_id!r} that you may see")
-    if not row["inputs"]:
-        raise errors.Gone(f"bundle {acb_id!r} showed what was erased since: build a new one")
+    if "values" not in row["items"]:
+        raise errors.Gone(
+            f"bundle {acb_id!r} showed what was erased since, or was kept by an older memoryd: "
+            "build a new one"
+        )
     inputs, record = receipts.opened(conn, acb_id, row["inputs"], row["items"])
     asked = inputs["asked"]
     return Receipt(

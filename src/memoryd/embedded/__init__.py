@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryd.embedded import cluster as clusters
-from memoryd.embedded import guard
+from memoryd.embedded import guard, programs
 from memoryd.embedded.cluster import Say
 
-ServerError = clusters.ServerError
+ServerError = programs.ServerError
 
 UNREACHABLE = 3.0  # seconds; a postmaster makes its socket at once, unless a tmp cleaner took it
 PORT = 5432  # names the socket file; nothing listens on the network
@@ -219,7 +219,7 @@ class Server:
     def _spawn(self, alive: int) -> "subprocess.Popen[bytes]":
         """Start the postmaster; we hold `alive`, so no process of the cluster is left."""
         cluster = self._cluster
-        clusters.drop_old_binaries(cluster)
+        programs.drop_old(cluster.folder, cluster.bin)
         clusters.secure_socket_folder(cluster)
         if self.pid() is None:
             # PostgreSQL would refuse to start if another program now has the pid in these files.

