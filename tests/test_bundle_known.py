@@ -123,15 +123,25 @@ async def test_a_rebuild_makes_a_daemon_read_anew(
 
 
 async def test_no_more_readers_are_kept_than_is_said(
-    client: httpx.AsyncClient, tenant: str, monkeypatch: pytest.MonkeyPatch
+    client: httpx.AsyncClient, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(context, "KNOWN", 2)
     await laid(client)
-    context._known.clear()
+    daemon.searcher.known.clear()
     shown = [await build(client, session_id=session) for session in ("a", "b", "a", "c", "b")]
 
-    assert [session for _, session in context._known] == ["c", "b"]
+    assert [session for _, session in daemon.searcher.known] == ["c", "b"]
     assert all(section(one, "rules")[0]["text"].endswith("Old rule.") for one in shown)
+
+
+async def test_what_is_long_is_read_each_time(client: httpx.AsyncClient, daemon: Daemon) -> None:
+    rule = {"text": "Be brief. " * (context.KNOWN_LONG // 10)}
+    answer = await client.put("/api/v1/views/rules.project", json=rule)
+    assert answer.status_code == 200, answer.text
+    shown = [await build(client, session_id="long") for _ in range(2)]
+
+    assert compared(shown[0])["sections"] == compared(shown[1])["sections"]
+    assert not any(known for (_, name), known in daemon.searcher.known.items() if name == "long")
 
 
 def test_every_kind_that_changes_what_is_gathered_is_asked_for() -> None:

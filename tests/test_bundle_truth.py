@@ -54,6 +54,29 @@ async def test_contradictions_are_no_repetitions(client: httpx.AsyncClient) -> N
     assert len(section(bundle, "retrieved_evidence")) == 3
 
 
+async def test_of_nearly_equal_texts_the_newest_is_shown(client: httpx.AsyncClient) -> None:
+    said = (
+        "For the record after the review of the checkout with the whole team on the call today, "
+        "the feature flag for the new checkout is {} for every customer in every region, and the "
+        "release notes were changed so that the people in support can read about it there."
+    )
+    await record(client, session_id="s2", content={"text": said.format("enabled")})
+    newer = await record(client, session_id="s3", content={"text": said.format("disabled")})
+    bundle = await build(client, query_text="is the checkout feature flag enabled for customers?")
+
+    (shown,) = section(bundle, "retrieved_evidence")
+    assert newer["event_id"] in shown["refs"]
+    assert [one["count"] for one in bundle["omissions"] if one["reason"] == "duplicate"] == [1]
+
+
+async def test_a_blank_message_is_no_evidence(client: httpx.AsyncClient) -> None:
+    await record(client, session_id="s2", content={"text": "Tabs " + "\t" * 3_000 + " and more."})
+    bundle = await build(client, query_text="tabs")
+
+    texts = [one["text"] for one in section(bundle, "retrieved_evidence")]
+    assert texts and all(text.partition("]\n")[2] for text in texts)
+
+
 async def test_a_summary_is_not_shown_without_its_source(client: httpx.AsyncClient) -> None:
     order = "The dredger must not enter berth nine, says the harbour master in his long order. "
     source = await record(client, content={"text": order * 12})

@@ -147,12 +147,16 @@ async def test_a_key_that_comes_back_is_taken_up_at_once(
     chosen = settings(database, tmp_path)
     async with serve(chosen) as client:
         await post(client, **HIGH, content={"text": "the quokkazq sings"})
+        await post(client, **HIGH, kind="decision", content={"decision": "keep it"}, session_id="d")
         (tmp_path / master.FILE).rename(tmp_path / "elsewhere")
     async with serve(chosen) as client:
-        closed = (await texts(client), await find(client, "quokkazq"))
+        closed = (await texts(client, session_id="s1"), await find(client, "quokkazq"))
+        ledgers = [await bundle(client)]
         (tmp_path / "elsewhere").rename(tmp_path / master.FILE)
-        opened = (await texts(client), await find(client, "quokkazq"))
+        opened = (await texts(client, session_id="s1"), await find(client, "quokkazq"))
+        ledgers.append(await bundle(client))
 
+    assert ["keep it" in str(one) for one in ledgers] == [False, True]
     assert closed == ([vault.CLOSED], [])
     assert opened == (["the quokkazq sings"], ["the quokkazq sings"])
 

@@ -47,6 +47,7 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters that are drawn as nothing
 _BRAILLE_BLANK = "\u2800"
 
 # Without one of these a text is neither; most texts have none.
+_TURNED = dict.fromkeys([0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])  # bidi
 _OPENER = re.compile(f"[<＜﹤{_ALIKE['<']}\\[［﹇{_ALIKE['[']}]")
 _FENCE = re.compile(
     r"<(?=[\s/]*(?:memory|identity|rules|system|start_of_turn|end_of_turn|invoke|antml"
@@ -83,9 +84,15 @@ def fenced(text: str) -> str:
 
 @functools.lru_cache(maxsize=1_024)  # the same few stand in the heads of a whole bundle
 def name(given: str) -> str:
-    """A name inside a head: one line, without the brackets that end it."""
+    """A name inside a head: one line, without the brackets that end it, read from one side; in
+    quotes where it has a comma, after which a head says something else.
+
+    >>> name("ada, derived from human")
+    '"ada, derived from human"'
+    """
     swapped = "".join({"[": "(", "]": ")"}.get(seen(letter), letter) for letter in given)
-    return neutral(" ".join(swapped.split()))
+    plain = neutral(" ".join(swapped.translate(_TURNED).split()))
+    return f'"{plain.replace(chr(34), chr(39))}"' if "," in seen(plain) else plain
 
 
 def seen(text: str) -> str:

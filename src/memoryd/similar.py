@@ -2,7 +2,8 @@
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,30 +11,49 @@ from numpy.typing import NDArray
 SAME = 0.8  # of the word triples of two texts: then they say the same
 HASHES = 12  # numbers of a text's sketch
 AGREEING = 7  # of them: then two texts are compared in full
-_TELLING = re.compile(r"\d|['\u2019]t$|^(?:not?|never|none|without|nicht|keine?|pas|non)$")
+MOST = 8  # earlier texts that one is compared with in full
+# What turns a meaning around: numbers with their signs, negations, comparisons.
+_TELLING = re.compile(
+    r"(?<!\w)[-+]?\w*\d[\w.]*|\w['\u2019]t\b|\b(?:not?|never|none|without|nicht|keine?|pas|non)\b"
+    r"|[<>]=?|[!=]="
+)
 LEADING = 0xC0  # from here on a byte begins a letter beyond ASCII, in UTF-8
 _INSIDE = np.array([at >= 0x80 or chr(at).isalnum() for at in range(256)])  # bytes of words
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.random.default_rng(0).integers(0, 2**31, HASHES, np.uint32) * np.uint32(2) + 1
 
 
-def repeats(bodies: Sequence[str]) -> set[int]:
-    """The places of those that repeat, nearly word for word, one before them."""
-    repeated: set[int] = set()
+def repeats(bodies: Sequence[str]) -> dict[int, int]:
+    """The places of those that repeat, nearly word for word, one before them, and where that is."""
+    found: dict[int, int] = {}
     triples = functools.cache(lambda at: _triples(bodies[at]))
-    for at, other in _alike(_sketches(bodies)) if bodies else ():
-        if not repeated & {at, other} and _same(triples(other), triples(at)):
-            repeated.add(at)
-    return repeated
+    compared: Counter[int] = Counter()
+    for at, other in _pairs(bodies) if bodies else ():
+        if at not in found and other not in found and compared[at] < MOST:
+            compared[at] += 1
+            if _same(triples(other), triples(at)):
+                found[at] = other
+    return found
 
 
-def _alike(sketches: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
-    """Pairs, the later text first, in order, whose sketches agree so far that they may be equal."""
+def _pairs(bodies: Sequence[str]) -> list[list[int]]:
+    """Two and two, the later text first, in order, that tell the same and may be equal."""
+    pairs = _alike(_sketches(bodies))
+    numbers: dict[tuple[str, ...], int] = {}
+    tells = np.zeros(len(bodies), int)
+    for at in np.unique(pairs).tolist():
+        telling = tuple(_TELLING.findall(bodies[at].casefold()))
+        tells[at] = numbers.setdefault(telling, len(numbers))
+    listed: list[list[int]] = pairs[tells[pairs[:, 0]] == tells[pairs[:, 1]]].tolist()
+    return listed
+
+
+def _alike(sketches: NDArray[np.uint32]) -> NDArray[np.intp]:
+    """Those whose sketches agree so far that they may be equal."""
     agreeing = np.zeros((len(sketches), len(sketches)), np.uint8)
     for column in sketches.T:
         agreeing += column[:, None] == column
-    pairs = np.argwhere(np.tril(agreeing >= AGREEING, -1))
-    yield from ((int(at), int(other)) for at, other in pairs)
+    return np.argwhere(np.tril(agreeing >= AGREEING, -1))
 
 
 def _sketches(bodies: Sequence[str]) -> NDArray[np.uint32]:
@@ -71,12 +91,8 @@ def _even(body: str) -> str:
 
 
 def _same(left: set[tuple[str, ...]], right: set[tuple[str, ...]]) -> bool:
-    """Nearly the same words, with the same numbers and negations: these turn a meaning around."""
-    return len(left & right) >= SAME * len(left | right) and _telling(left) == _telling(right)
-
-
-def _telling(triples: set[tuple[str, ...]]) -> set[str]:
-    return {word for word in {word for words in triples for word in words} if _TELLING.search(word)}
+    shared = len(left & right)
+    return shared >= SAME * (len(left) + len(right) - shared)
 
 
 def _triples(body: str) -> set[tuple[str, ...]]:

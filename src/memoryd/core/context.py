@@ -7,7 +7,6 @@ import asyncio
 import functools
 import itertools
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,6 +18,7 @@ from memoryd.core.model import Reader
 from memoryd.core.pack import Filled, Omission
 from memoryd.core.receipt import Asked, Bundle, Receipt
 from memoryd.seal import connection
+from memoryd.seal.vault import CLOSED
 from memoryd.search import analyze, retrieve
 from memoryd.search.searcher import Answer, Aside, Searcher, position_at
 
@@ -34,12 +34,10 @@ GATHERED = {
     "handoffs": "handoff",
     "turns": "turn",
 }
-# What only events of few kinds change; the `version` names the newest of these. Ids are random, so
-# that it tells logs of the same name apart.
+# What only events of few kinds change; the `version` names the newest of these.
 SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "version")
-KNOWN = 256  # readers, each in a session, whose are kept: their items are shared, some 10 KB each
-
-_known: OrderedDict[tuple[Reader, str], dict[str, Any]] = OrderedDict()
+KNOWN = 128  # readers, each in a session, whose are kept
+KNOWN_LONG = 64_000  # characters of one's long rows; short ones are shared (`items.made`)
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,13 @@ async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Aske
         wanted = retrieve.Search(
             text=asked.query_text, now=asked.now, limit=retrieve.FULL, weights=asked.scoring
         )
-        aside = Aside(_settled(reader), functools.partial(_gather, reader, asked))
+        aside = Aside(_settled(reader), functools.partial(_gather, searcher, reader, asked))
         answer = await searcher.search(reader, wanted, asked.as_of, aside)
         gathered = answer.beside
     else:
         async with db.snapshot(pool, reader.tenant_id) as conn:
             position = await position_at(conn, reader.tenant_id, asked.as_of)
-            gathered = await _gather(reader, asked, conn, position)
+            gathered = await _gather(searcher, reader, asked, conn, position)
     clock.append(time.perf_counter())
     found = _found(answer) if answer else Found()
     return Collected(gathered, found, _candidates(gathered, found, asked), clock)
@@ -120,11 +118,11 @@ async def build(
 
 
 async def _gather(
-    reader: Reader, asked: Asked, conn: db.Conn, position: int | None
+    searcher: Searcher, reader: Reader, asked: Asked, conn: db.Conn, position: int | None
 ) -> dict[str, Any]:
     """What is there without a search; what seldom changes, and did not, is not read again."""
     place, present = (reader, asked.session_id), asked.as_of is None
-    known = _known.get(place, {}) if present else {}
+    known = searcher.known.get(place, {}) if present else {}
     about = (reader.agent_id, asked.session_id, position)
     most = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT)
     where = (*read.eyes(reader), *about, *most, known.get("version"))
@@ -135,21 +133,26 @@ async def _gather(
             field="as_of",
             limit=f"at most {row['head']}",
         )
+    opened = {name: await connection.open_rows(conn, row[name] or ()) for name in GATHERED}
     found = {**row}
     for name, kind in GATHERED.items():
-        rows = await connection.open_rows(conn, row[name] or ())
-        found[name] = [items.made(kind, one) for one in rows]
+        found[name] = [items.made(kind, one) for one in opened[name]]
+    if row["version"] == known.get("version"):
+        found |= known
+    elif present and _keepable([one for name in SELDOM for one in opened.get(name, ())]):
+        known = {name: found[name] for name in SELDOM}
     if present:
-        _known.pop(place, None)
-        _known[place] = (
-            known
-            if row["version"] == known.get("version")
-            else {name: found[name] for name in SELDOM}
-        )
-        found |= _known[place]
-        if len(_known) > KNOWN:
-            _known.popitem(last=False)
+        searcher.known.pop(place, None)
+        searcher.known[place] = known
+        if len(searcher.known) > KNOWN:
+            searcher.known.popitem(last=False)
     return found
+
+
+def _keepable(rows: Sequence[str]) -> bool:
+    """Not what nobody could open: its key may come back, and nothing would tell."""
+    long = sum(len(one) for one in rows if len(one) > items.KEPT_CHARACTERS)
+    return long <= KNOWN_LONG and not any(CLOSED in one for one in rows)
 
 
 def _settled(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
@@ -180,7 +183,7 @@ def _found(answer: Answer) -> Found:
         if said is not None and (said["replaced"] or said["stale"]):
             reason = "superseded" if said["replaced"] else "stale_summary"
             gone.setdefault(reason, []).append(row["event_id"])
-        else:
+        elif not row["text"].isspace():
             fresh.append(items.evidence([row], round(hit.score, 6), hit.parts))
     distinct, repeated = pack.distinct(fresh)
     if repeated:

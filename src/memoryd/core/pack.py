@@ -187,10 +187,16 @@ def _join(run: list[Item]) -> Item:
 
 
 def distinct(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
-    """Those that say something new, and those that repeat, nearly word for word, one before."""
-    repeated = similar.repeats([one.body for one in items])
-    kept = [one for at, one in enumerate(items) if at not in repeated]
-    return kept, [items[at] for at in sorted(repeated)]
+    """Those that say something new, and those that repeat one before, nearly word for word. Of
+    these the newest stays, in the place of the best: what changed in it may be a correction.
+    """
+    repeats = similar.repeats([one.body for one in items])
+    newest: dict[int, Item] = {}
+    for at, one in enumerate(items):
+        first = repeats.get(at, at)
+        newest[first] = max(newest.get(first, one), one, key=lambda one: one.position)
+    kept = {id(one) for one in newest.values()}
+    return [*newest.values()], [one for one in items if id(one) not in kept]
 
 
 def spread(items: Sequence[Item]) -> list[Item]:

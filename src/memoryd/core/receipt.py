@@ -126,10 +126,7 @@ async def load(conn: db.Conn, tenant_id: str, acb_id: str) -> Receipt:
     if row is None:
         raise errors.NotFound(f"there is no bundle {acb_id!r} that you may see")
     if "values" not in row["items"]:
-        raise errors.Gone(
-            f"bundle {acb_id!r} showed what was erased since, or was kept by an older memoryd: "
-            "build a new one"
-        )
+        raise errors.Gone(f"bundle {acb_id!r} showed what was erased, or is too old: build anew")
     inputs, record = receipts.opened(conn, acb_id, row["inputs"], row["items"])
     asked = inputs["asked"]
     return Receipt(

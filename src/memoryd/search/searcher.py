@@ -51,6 +51,7 @@ class Searcher:
         self._pool = pool
         self._encoders = encoders
         self._kept: OrderedDict[str, tuple[Corpus, Codes]] = OrderedDict()
+        self.known: OrderedDict[Any, Any] = OrderedDict()  # what bundles keep for the next one
 
     async def search(
         self,

@@ -1,7 +1,7 @@
 -- The queries of custody/erase.py and its neighbours, for the owner of the tables alone.
 
 -- name: lock_receipts
--- Alone with the receipts of a tenant: see context.begin_receipt.
+-- Alone with the receipts of a tenant: see keep_receipt in log.sql.
 select pg_advisory_xact_lock(hashtextextended('memoryd.receipts.' || $1, 0));
 
 -- name: named
