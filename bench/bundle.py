@@ -8,10 +8,11 @@ rounds: `/readyz`, which is a bare query, and a plain search.
 
 import argparse
 import asyncio
+import functools
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ import asyncpg
 import bundle_fill
 import bundle_table
 import load
+import processor
 import scale_fill
 from bundle_table import Report, Sizes
 from memoryd import daemon
@@ -96,14 +98,21 @@ async def at_once(agents: int, queries: Sequence[str], name: str) -> list[float]
     return spent
 
 
-async def measure(language: scale_fill.Language, sizes: Sizes, seed: int) -> tuple[Any, Any]:
+async def measure(
+    language: scale_fill.Language, sizes: Sizes, seed: int, used: Callable[[], dict[str, float]]
+) -> tuple[Any, Any, dict[str, float]]:
+    """Times by what was asked, what the daemon says of it, and the processor time of a bundle of
+    many at once.
+    """
     queries = language.queries(sizes.rounds + sizes.agents * sizes.each, seed)
     await rounds(language.queries(WARM_UP, seed + 1))
     spent, timings = await rounds(queries[: sizes.rounds])
     more = queries[sizes.rounds :]
     spent["searches at once"] = await at_once(sizes.agents, more, "search")
+    before = used()
     spent["agents at once"] = await at_once(sizes.agents, more, "retrieval, 65,000 tokens")
-    return spent, timings
+    after = used()
+    return spent, timings, {name: (after[name] - before[name]) / len(more) for name in after}
 
 
 async def pending() -> int:
@@ -122,10 +131,11 @@ async def settled() -> None:
 
 
 @asynccontextmanager
-async def serving(home: Path, *options: str) -> AsyncIterator[None]:
+async def serving(home: Path, *options: str) -> AsyncIterator[int]:
+    """Its process."""
     process = await load.start(home, PORT, *options)
     try:
-        yield
+        yield process.pid
     finally:
         load.stop(process)
 
@@ -161,9 +171,11 @@ async def run(home: Path, sizes: Sizes, filled: bool = False) -> Report:
     if not filled:
         await fill(home, language, sizes.chunks)
     load.read(home)
-    async with serving(home, "--no-background"):
+    async with serving(home, "--no-background") as pid:
         await show_sections(report, language.queries(1, seed=2)[0])
-        report.paused, report.timings = await measure(language, sizes, seed=11)
+        used = functools.partial(processor.spent, home, pid)
+        found = await measure(language, sizes, 11, used)
+        report.paused, report.timings, report.processor = found
     for query in language.queries(sizes.restarts, seed=13):
         began = time.perf_counter()
         async with serving(home):
@@ -171,10 +183,11 @@ async def run(home: Path, sizes: Sizes, filled: bool = False) -> Report:
             first, _ = await clock(load.Client(PORT), asked(query))
         report.paused.setdefault("first after a restart", []).append(first)
     load.read(home)
-    async with serving(home):
+    async with serving(home) as pid:
         await bundle_fill.grow(PORT, language, sizes.backlog)
         before = await pending()
-        report.running, _ = await measure(language, sizes, seed=17)
+        used = functools.partial(processor.spent, home, pid)
+        report.running, *_ = await measure(language, sizes, 17, used)
         report.pending = before, await pending()
     return report
 

@@ -38,6 +38,7 @@ class Report:
     pending: tuple[int, int] = (0, 0)  # vectors, before and after `running`
     ready: list[float] = field(default_factory=list)  # from the start of a process to its readiness
     timings: dict[str, dict[str, float]] = field(default_factory=dict)  # what the daemon says of it
+    processor: dict[str, float] = field(default_factory=dict)  # ms of one bundle of many at once
 
 
 HEAD = f"{'p50 ms':>9}{'p95 ms':>9}{'line':>8}{'x readyz':>10}{'x search':>10}"
@@ -56,6 +57,7 @@ def summary(report: Report) -> dict[str, Any]:
         "pending_vectors": report.pending,
         "ready_ms": report.ready,
         "timings_ms": report.timings,
+        "processor_ms": report.processor,
     }
 
 
@@ -88,7 +90,8 @@ def table(shown: dict[str, Any]) -> str:
         lines += ["", f"{head:<48}{HEAD}"]
         lines += [_row(name, row) for name, row in shown[mode].items()]
     lines += ["", "ready after a start: " + ", ".join(f"{one:,.0f}" for one in shown["ready_ms"])]
-    return "\n".join([*lines, *(_steps(name, one) for name, one in shown["timings_ms"].items())])
+    lines += [_steps(name, one) for name, one in shown["timings_ms"].items()]
+    return "\n".join([*lines, _steps("agents at once, processor", shown["processor_ms"])])
 
 
 def _row(name: str, row: dict[str, Any]) -> str:

@@ -84,14 +84,19 @@ def fenced(text: str) -> str:
 
 @functools.lru_cache(maxsize=1_024)  # the same few stand in the heads of a whole bundle
 def name(given: str) -> str:
-    """A name inside a head: one line, without the brackets that end it, read from one side; in
-    quotes where it has a comma, after which a head says something else.
-
-    >>> name("ada, derived from human")
-    '"ada, derived from human"'
-    """
+    """A name inside a head: one line, without the brackets that end it, read from one side."""
     swapped = "".join({"[": "(", "]": ")"}.get(seen(letter), letter) for letter in given)
-    plain = neutral(" ".join(swapped.translate(_TURNED).split()))
+    return neutral(" ".join(swapped.translate(_TURNED).split()))
+
+
+def who(given: str) -> str:
+    """The name of a speaker, in quotes where it has a comma: after one, a head says where what was
+    said comes from.
+
+    >>> who("ada"), who("ada, derived from human")
+    ('ada', '"ada, derived from human"')
+    """
+    plain = name(given)
     return f'"{plain.replace(chr(34), chr(39))}"' if "," in seen(plain) else plain
 
 

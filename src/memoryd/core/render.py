@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memoryd.neutral import fenced, name, neutral
+from memoryd.neutral import fenced, name, neutral, who
 
 Row = Mapping[str, Any]
 
@@ -54,7 +54,7 @@ def decision(row: Row) -> tuple[str, str]:
 
 
 def handoff(row: Row) -> tuple[str, str]:
-    head = f"[{row['handoff_id']} from {name(row['from_agent'])}, {row['status']}]\n"
+    head = f"[{row['handoff_id']} from {who(row['from_agent'])}, {row['status']}]\n"
     return head, fenced(row["packet"].strip())  # its items have heads of their own
 
 
@@ -92,11 +92,11 @@ def origin(row: Row) -> str:
     told = "summary by " if row["kind"] == "summary" else ""
     trust = "tool" if row["kind"] == "tool_result" else row.get("trust") or row["actor_type"]
     lower = f", derived from {trust}" if trust != row["actor_type"] else ""
-    return f"{told}{row['actor_type']} {name(row['actor_id'])}{lower}"
+    return f"{told}{row['actor_type']} {who(row['actor_id'])}{lower}"
 
 
 def _by(row: Row) -> str:
-    return f"by {row['actor_type']} {name(row['actor_id'])}"
+    return f"by {row['actor_type']} {who(row['actor_id'])}"
 
 
 def day(moment: datetime) -> str:
