@@ -92,6 +92,20 @@ class Problem:
     limit: str | None = None
 
 
+class Doors(FastAPI):
+    """With the API document made when it is first asked for: a start need not wait for it."""
+
+    def openapi(self) -> dict[str, Any]:
+        known = self.openapi_schema is not None
+        document = super().openapi()
+        if not known:
+            shapes = document["components"]["schemas"]
+            shapes["Problem"] = TypeAdapter(Problem).json_schema()
+            shapes.pop("HTTPValidationError", None)
+            shapes.pop("ValidationError", None)
+        return document
+
+
 def build(daemon: Daemon) -> http.Gate:
     app = document()
     app.state.daemon = daemon
@@ -102,7 +116,7 @@ def build(daemon: Daemon) -> http.Gate:
 
 def document() -> FastAPI:
     """The routes without a daemon behind them: enough for the API document."""
-    app = FastAPI(
+    app = Doors(
         title="memoryd",
         version=__version__,
         description=DESCRIPTION,
@@ -118,7 +132,6 @@ def document() -> FastAPI:
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)
     http.add_problem_handlers(app)
-    _describe_problems(app)
     return app
 
 
@@ -159,10 +172,3 @@ async def _tenant(request: Request) -> str:
         return (await access.caller_of(request, await access.bearer(request))).tenant_id
     except errors.Unauthorized:
         return "default"
-
-
-def _describe_problems(app: FastAPI) -> None:
-    schema = app.openapi()
-    schema["components"]["schemas"]["Problem"] = TypeAdapter(Problem).json_schema()
-    schema["components"]["schemas"].pop("HTTPValidationError", None)
-    schema["components"]["schemas"].pop("ValidationError", None)
