@@ -8,6 +8,9 @@ import httpx
 
 import conftest
 import make
+from memoryd.core import context
+from memoryd.search.retrieve import Hit
+from memoryd.search.searcher import Answer
 from test_bundle import build, record, section
 from wire import decide, found
 
@@ -69,12 +72,20 @@ async def test_of_nearly_equal_texts_the_newest_is_shown(client: httpx.AsyncClie
     assert [one["count"] for one in bundle["omissions"] if one["reason"] == "duplicate"] == [1]
 
 
-async def test_a_blank_message_is_no_evidence(client: httpx.AsyncClient) -> None:
-    await record(client, session_id="s2", content={"text": "Tabs " + "\t" * 3_000 + " and more."})
-    bundle = await build(client, query_text="tabs")
+def test_white_space_is_no_evidence() -> None:
+    """A vector may find it, and its head alone would take room."""
+    said = {"kind": "message", "actor_type": "human", "actor_id": "ada", "trust": "human"}
+    rows = [
+        {**said, "position": at, "ordinal": 0, "chunk_id": f"chk_{at}", "event_id": f"evt_{at}"}
+        | {"session_id": "s1", "ts": make.NOW, "token_est": 2, "text": text}
+        for at, text in enumerate(("\t" * 2_000, "Words."))
+    ]
+    hits = [Hit(0, 0.9, {}), Hit(1, 0.8, {})]
+    told: dict[str, Any] = {"pool": 2, "position": 1, "visible": 2, "hidden": 0}
+    told |= {"pending_vectors": 0, "model": "none", "degraded": None, "beside": None, "more": {}}
+    shown = context._found(Answer(rows=rows, hits=hits, **told))
 
-    texts = [one["text"] for one in section(bundle, "retrieved_evidence")]
-    assert texts and all(text.partition("]\n")[2] for text in texts)
+    assert [one.body for one in shown.items] == ["Words."]
 
 
 async def test_a_summary_is_not_shown_without_its_source(client: httpx.AsyncClient) -> None:

@@ -66,17 +66,22 @@ def test_many_alike_texts_are_compared_in_little_time() -> None:
     draw = Random(3)
     report = " ".join(words(draw, "abcdefghij", 220, ""))
     numbered = [f"Run {at}: {report} {at * 7919} rows" for at in range(200)]
-    worded = [
-        " ".join(
-            draw.choice(("kept", "sent", "lost")) if draw.random() < 0.09 else word
-            for word in report.split()
-        )
-        for _ in range(200)
-    ]  # near enough to be compared, too far to be the same
+    near = [f"{report} {' '.join(words(draw, 'abcdefghij', 30, ''))}" for _ in range(200)]
     began = time.process_time()
-    found = similar.repeats(numbered), similar.repeats(worded)
+    found = similar.repeats(numbered), similar.repeats(near)
     spent = time.process_time() - began
 
-    assert found[0] == {}
-    assert len(found[1]) < 100
+    assert found == ({}, {})
+    assert len(similar._pairs(near)) > 10_000  # near enough to be compared, too far to be the same
     assert spent < 1
+
+
+def test_no_text_is_compared_with_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = Random(5)
+    report = " ".join(words(draw, "abcdefghij", 220, ""))
+    near = [f"{report} {' '.join(words(draw, 'abcdefghij', 30, ''))}" for _ in range(2)]
+    monkeypatch.setattr(similar, "MOST", 1)
+
+    assert similar.repeats([near[0], near[1], near[1]]) == {}  # the first was compared, and differs
+    monkeypatch.setattr(similar, "MOST", 2)
+    assert similar.repeats([near[0], near[1], near[1]]) == {2: 1}
