@@ -155,8 +155,14 @@ async def test_what_has_no_room_gives_way_to_what_the_question_is_about(
         for number in range(40):
             said = f"Colleague number {number} works in department {number}"
             await add(client, content=said, subject=f"colleague {number}")
+        # Longer than any other, so that it never fills the rest of a room that these leave: how
+        # many tokens they have depends on their ids.
+        allergic = "The user is allergic to peanuts, has an adrenaline pen in the blue bag"
         peanuts = await add(
-            client, content="The user is allergic to peanuts", category="context", subject=None
+            client,
+            content=f"{allergic}, and one more in a drawer of the desk at work",
+            category="context",
+            subject=None,
         )
         for number in range(40, 60):
             said = f"Colleague number {number} works in department {number}"
