@@ -1,6 +1,7 @@
 """Erasure beside readers and writers: nothing shows what was erased, and nothing slips past."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -15,7 +16,7 @@ from erasing import ENCODER, carried_out, replayed, rows, silent
 from memoryd import daemon as composition
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
-from memoryd.custody import erase_act, erasure
+from memoryd.custody import erase_act, erasure, rebuild
 from memoryd.daemon import Daemon
 from wire import BATCH, post
 
@@ -192,6 +193,32 @@ async def test_two_erasures_at_once_both_hold(
     assert sorted(one.erasure.events for one in outcomes) == [0, 16, 40]
     assert [one.report.findings for one in outcomes] == [[], [], []]
     assert await replayed(database) == {}
+
+
+@pytest.mark.parametrize("users", [("ada",), ("ada", "user1")], ids=["once", "each time"])
+async def test_a_rebuild_brings_nothing_back_that_is_erased_meanwhile(
+    database: db.Target,
+    pair: list[tuple[Daemon, httpx.AsyncClient]],
+    users: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (_, client), _ = pair
+    await fill(client)
+    catch_up, rounds, waiting = rebuild._catch_up, itertools.count(1), list(users)
+
+    async def then_erase(*given: Any) -> int:
+        done = await catch_up(*given)
+        if next(rounds) % rebuild.ROUNDS == 0 and waiting:
+            await erasing(database, waiting.pop(0))
+        return done
+
+    monkeypatch.setattr(rebuild, "_catch_up", then_erase)
+    differed = await replayed(database)
+    found = (await client.post(SEARCH, json={"query": f"{WORD} boat", "channel": "team"})).text
+
+    assert (waiting, differed) == ([], {})
+    assert WORD not in found and "boat number" in found
+    assert (await erasing(database)).report.findings == []
 
 
 async def test_an_open_snapshot_holds_the_answer_back(database: db.Target) -> None:

@@ -65,18 +65,35 @@ async def _closed(conn: asyncpg.Connection, tenant_id: str) -> bool:
 
 
 async def _rebuild_tenant(conn: asyncpg.Connection, tenant_id: str, progress: Progress) -> Outcome:
+    """What was erased meanwhile may have been replayed before that, and would be brought back: then
+    all is replayed anew, at last while writers wait.
+    """
+    outcome = None
+    for rounds in (ROUNDS, ROUNDS, 0):
+        outcome = outcome or await _try_tenant(conn, tenant_id, rounds, progress)
+    assert outcome is not None  # nothing is erased beside the last try
+    await _index(conn, tenant_id)
+    return outcome
+
+
+async def _try_tenant(
+    conn: asyncpg.Connection, tenant_id: str, rounds: int, progress: Progress
+) -> Outcome | None:
     for view in views.TABLES:
         await conn.execute(_for(view, "rebuild.make_temporary"))
+    async with conn.transaction():
+        await db.set_tenant(conn, tenant_id)
+        begun = await conn.fetchval(db.query("record.head"), tenant_id) or 0
     done = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         done = await _catch_up(conn, tenant_id, done, progress)
     async with conn.transaction():
         await conn.execute(db.query("record.lock"), tenant_id)
+        if rounds and await conn.fetchval(db.query("rebuild.erased"), tenant_id, begun):
+            return None
         while (last := await _replay(conn, tenant_id, done)) > done:
             done = last
-        outcome = await _compare(conn, tenant_id, done)
-    await _index(conn, tenant_id)
-    return outcome
+        return await _compare(conn, tenant_id, done)
 
 
 async def _catch_up(conn: asyncpg.Connection, tenant_id: str, done: int, progress: Progress) -> int:

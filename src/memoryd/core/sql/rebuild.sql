@@ -15,6 +15,10 @@ from events
 where tenant_id = $1 and position > $2
 order by position limit $3;
 
+-- name: erased
+-- Whether anything was since the log ended at `$2`.
+select exists (select from events where tenant_id = $1 and kind = 'erasure' and position > $2);
+
 -- name: count
 select count(*) from pg_temp.chunks;
 
