@@ -202,8 +202,9 @@ async def _rankings(pool: db.Pool, asked: Sequence[retrieve.Search]) -> Ranking:
     for reader in READERS:
         for one in asked:
             async with db.snapshot(pool, TENANT) as conn:
-                answer = await retrieve.search(conn, corpus, privacy.sight(reader), one, None)
-            found.append(answer.hits)
+                stage = await retrieve.prepare(conn, corpus, None, privacy.sight(reader), one)
+                await retrieve.read_words(conn, stage)
+                found.append((await retrieve.rank(conn, stage, None)).hits)
     return found
 
 

@@ -53,6 +53,7 @@ GROUPS = [
     {"core.record"},
     {"core.group"},
     {"search.index"},
+    {"search.postings"},
     {"search.corpus"},
     {"search.vectors", "search.stage"},
     {"search.retrieve"},

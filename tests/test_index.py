@@ -68,8 +68,9 @@ async def find(
 ) -> list[retrieve.Hit]:
     asked = Search(text=text, now=make.NOW, limit=200, **more)
     async with db.snapshot(pool, corpus.tenant_id) as conn:
-        found = await retrieve.search(conn, corpus, privacy.sight(reader), asked, None)
-    return found.hits
+        stage = await retrieve.prepare(conn, corpus, None, privacy.sight(reader), asked)
+        await retrieve.read_words(conn, stage)
+        return (await retrieve.rank(conn, stage, None)).hits
 
 
 @asynccontextmanager
@@ -145,13 +146,9 @@ async def raw(pool: db.Pool, reader: Reader, text: str, **more: Any) -> dict[int
     """The first stage's BM25 of every document, before any normalisation."""
     corpus = Corpus("t")
     async with db.snapshot(pool, "t") as conn:
-        await corpus.refresh(conn)
-        terms = analyze.query_terms(text)
-        stage = retrieve.Stage(
-            corpus, corpus.view(privacy.sight(reader)), Search(text=text, now=make.NOW, **more)
-        )
-        postings = await corpus.postings(conn, terms)
-        stage.read_words(dict(zip(terms, postings, strict=True)))
+        asked = Search(text=text, now=make.NOW, **more)
+        stage = await retrieve.prepare(conn, corpus, None, privacy.sight(reader), asked)
+        await retrieve.read_words(conn, stage)
     return {doc: float(value) for doc, value in enumerate(stage.scores[:-1])}
 
 
@@ -287,14 +284,3 @@ async def test_a_flush_waits_for_enough_and_takes_whole_events(database: db.Targ
             assert await index.flush(conn, "t", least=1_000) == 0
             assert await index.flush(conn, "t", least=5) == 13
             assert await index.flush(conn, "t", least=1) == 0
-
-
-async def test_a_cache_too_small_for_the_question_changes_no_score(database: db.Target) -> None:
-    async with pooled(database) as pool:
-        await store(pool, "t", history(100))
-        await flush(pool, "t")
-        wide, narrow = Corpus("t"), Corpus("t", postings_bytes=1)
-        one = [await find(pool, wide, READERS[0], text) for text in QUERIES]
-        other = [await find(pool, narrow, READERS[0], text) for text in QUERIES]
-
-    assert one == other

@@ -10,13 +10,14 @@ import pytest
 
 import conftest
 import make
-from memoryd.core import content, db, privacy, record
+from memoryd.core import content, db, record
 from memoryd.core.model import Reader
 from memoryd.daemon import Daemon
 from memoryd.search import index, retrieve
 from memoryd.search.corpus import Corpus
 from sealed import HIGH, LONG, WORDS, bundle, find, rebuilt, record_all, stored
 from test_index import QUERIES, flush, history, pooled, store
+from test_index import find as ranked
 from wire import EVENTS, SUMMARIES, download, found, listed, post, upload
 
 
@@ -120,18 +121,15 @@ async def test_ranking_is_to_the_bit_that_of_the_same_store_unsealed(database: d
             await store(pool, tenant, said[:200])
             await flush(pool, tenant)
             await store(pool, tenant, said[200:])
-            sight = privacy.sight(Reader(tenant_id=tenant, user_id="ada"))
-            corpus = Corpus(tenant)
+            corpus, reader = Corpus(tenant), Reader(tenant_id=tenant, user_id="ada")
             for text in QUERIES:
                 for tag in (None, "red"):
                     chosen = retrieve.Filters(tag=tag)
-                    asked = retrieve.Search(text=text, now=make.NOW, limit=200, filters=chosen)
-                    async with db.snapshot(pool, tenant) as conn:
-                        found.append(await retrieve.search(conn, corpus, sight, asked, None))
+                    found.append(await ranked(pool, corpus, reader, text, filters=chosen))
         half = len(found) // 2
 
     assert found[:half] == found[half:]
-    assert sum(len(one.hits) for one in found) > 1_000
+    assert sum(map(len, found)) > 1_000
 
 
 async def test_a_bundle_shows_it_and_replays_to_the_same_bytes(client: httpx.AsyncClient) -> None:

@@ -184,9 +184,9 @@ async def test_deleting_everything_leaves_an_empty_store_that_goes_on(pool: db.P
 async def test_as_of_and_the_position_pass_over_what_is_gone(pool: db.Pool) -> None:
     await store(pool, "t", history(20))
     await delete(pool, "t", [3, 4, 9, 19, 20])
-    corpus = Corpus("t")
+    corpus, asked = Corpus("t"), Search(text=QUERIES[0], now=make.NOW)
     async with db.snapshot(pool, "t") as conn:
-        await corpus.refresh(conn)
+        await retrieve.prepare(conn, corpus, None, privacy.sight(READERS[0]), asked)
 
     assert [corpus.end(at) for at in (None, 18, 20, 4, 3, 2, 0)] == [18, 18, 18, 2, 2, 2, 0]
     assert (corpus.living(0, 20), corpus.living(2, 4), corpus.living(5, 18)) == (15, 0, 12)

@@ -6,7 +6,6 @@ disturbed by those that arrive; `as_of` is a shorter prefix.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +18,13 @@ from memoryd.core.privacy import Sight
 from memoryd.seal import keys as tenant_keys
 from memoryd.seal.vault import LEVEL, Keys
 from memoryd.search import index, words
+from memoryd.search.postings import Postings
 
 Ints = index.Ints
 Floats = NDArray[np.float64]
-Posting = tuple[NDArray[np.int32], NDArray[np.float32]]  # documents, term frequencies
+News = Any  # a row of `index.news`: how far a tenant's index is
 
-POSTINGS_BYTES = 64 * 1024 * 1024  # of one tenant, kept between searches
+AT_ONCE = 3  # searches of one tenant: more only take memory and connections from each other
 SIGHTS = 16  # readers of one tenant whose view is kept
 
 
@@ -52,68 +52,63 @@ class Grown:
 
 
 class Stale(Exception):
-    """The index was made anew: whoever holds this corpus takes a fresh one."""
+    """A snapshot and the corpus are too far apart: a search begins again, with a fresh one."""
 
 
 class Corpus:
     """All documents of a tenant, hidden ones too: `View` says which of them exist for whom."""
 
-    def __init__(self, tenant_id: str, postings_bytes: int = POSTINGS_BYTES) -> None:
+    def __init__(self, tenant_id: str) -> None:
         self.tenant_id = tenant_id
-        self._postings_bytes = postings_bytes
-        self.lock = asyncio.Lock()  # held from taking a snapshot until its words are read
-        self._epoch: int | None = None
+        self.lock = asyncio.Lock()  # of whoever takes in what was written
+        self.places = asyncio.Semaphore(AT_ONCE)  # of searches; who waits is served in turn
+        self.taken: News = None  # the newest of which nothing is lacking
+        self._epoch: Any = None
         self._deletions = 0
         self.dead: Ints = np.zeros(0, int)  # documents that were deleted, in order
         self.stale = False
         self.names = index.Names()
         self.size = 0
-        self.head = 0  # the log's last position, as of the newest snapshot
         self._columns = {name: Grown(index.DOC[name]) for name in index.DOC.names or ()}
-        self._flushed = 0
         self._position = 0
-        self._tail: list[index.Batch] = []
-        self._postings: OrderedDict[str, Posting] = OrderedDict()
-        self._bytes = 0
+        self.postings = Postings(tenant_id, 0, [])
         self._views: OrderedDict[Sight, View] = OrderedDict()
         self._keys = Keys(tenant_id)
-        self._hide: words.Hide = None  # how they spell sealed words
+        self.hide: words.Hide = None  # how they spell sealed words
 
     def column(self, name: str) -> NDArray[Any]:
         return self._columns[name].values
 
-    async def refresh(self, conn: db.Conn, model: str = "") -> int:
-        """Take in what was written since; returns how many documents have a code of `model`.
-
-        `conn` is in a snapshot of the tenant.
+    async def take(self, conn: db.Conn, news: News) -> None:
+        """Take in what was written since; `news` is of the snapshot that `conn` is in, and `lock`
+        is held. Arrays only grow: whoever comes with an older snapshot finds all of it here.
         """
-        [news] = await conn.fetch(db.query("index.news"), self.tenant_id, model)
-        if self._epoch not in (None, news["epoch"]):
+        if self.stale or self._epoch not in (None, news["epoch"]):
             self.stale = True
             raise Stale
-        self._epoch, self.head = news["epoch"], news["head"]
-        if self._deletions != news["deletions"]:
+        self._epoch = news["epoch"]
+        if self._deletions < news["deletions"]:
             dead = await conn.fetchval(db.query("index.tombstones"), self.tenant_id)
             self.dead = np.array(dead, int)
             self._deletions = news["deletions"]
             self._views.clear()
-        if news["sealed"] and self._hide is None:
+        if news["sealed"] and self.hide is None:
             await self._learn(conn)
-        if self._flushed < news["flushed"]:
+        if self.postings.flushed < news["flushed"]:
             await self._take_segments(conn, news["flushed"])
-        if self._position < (news["position"] or 0):
+        if self._position < news["position"]:
             after = (self.tenant_id, self._position, 2**62)
             rows = await conn.fetch(db.query("index.chunks_after"), *after)
             batch = await index.analyse(rows, self.size, self.names, self._keys)
-            self._tail.append(batch)
+            self.postings.tail.append(batch)
             self._append(batch.docs)
-        return int(news["coded"])
+        self.taken = None if news["sealed"] and self.hide is None else news
 
     async def _learn(self, conn: db.Conn) -> None:
         """How to spell sealed words; those taken in without are taken in again."""
         closed, self._keys = self._keys.closed, await tenant_keys.load(conn, self.tenant_id)
-        self._hide = self._keys.hide
-        if closed and self._hide is not None:
+        self.hide = self._keys.hide
+        if closed and self.hide is not None:
             self.stale = True
             raise Stale
 
@@ -124,10 +119,8 @@ class Corpus:
             columns = await index.columns(conn, self.tenant_id, self.size)
             self.names.extend(row["name"] for row in names)
             self._append(columns)
-        self._flushed = flushed
-        self._tail = [batch for batch in self._tail if batch.end > flushed]
-        self._postings.clear()
-        self._bytes = 0
+        tail = [batch for batch in self.postings.tail if batch.end > flushed]
+        self.postings = Postings(self.tenant_id, flushed, tail)
 
     def _append(self, docs: index.Docs) -> None:
         start = self.size
@@ -155,35 +148,6 @@ class Corpus:
         kept[self.dead[first:last] - start] = False
         return int(np.count_nonzero(kept))
 
-    async def postings(self, conn: db.Conn, terms: Sequence[str]) -> list[Posting]:
-        """One for each of `terms`, over segments and tail; empty for a term that nobody used."""
-        flushed, tail = self._flushed, self._tail  # another search may move them while we wait
-        spelled = {term: words.spellings(term, self._hide) for term in terms}
-        found = {term: self._postings[term] for term in terms if term in self._postings}
-        for term in found:
-            self._postings.move_to_end(term)
-        if missing := [term for term in terms if term not in found]:
-            asked = [spelling for term in missing for spelling in spelled[term]]
-            rows = await conn.fetch(db.query("index.postings"), self.tenant_id, asked)
-            blocks = dict.fromkeys(asked, b"")
-            for row in rows:
-                blocks[row["term"]] += row["block"]
-            for term in missing:
-                parts = [np.frombuffer(blocks[one], index.POSTING) for one in spelled[term]]
-                found[term] = _posting(_merged(parts))
-                if self._flushed == flushed:
-                    self._keep(term, found[term])
-        return [_joined(spelled[term], found[term], tail, flushed) for term in terms]
-
-    def _keep(self, term: str, posting: Posting) -> None:
-        if term in self._postings:  # another search was as fast
-            return
-        self._postings[term] = posting
-        self._bytes += posting[0].nbytes * 2
-        while self._bytes > self._postings_bytes and len(self._postings) > 1:
-            _, dropped = self._postings.popitem(last=False)
-            self._bytes -= dropped[0].nbytes * 2
-
     def view(self, sight: Sight) -> "View":
         view = self._views.pop(sight, None) or View(self, sight)
         self._views[sight] = view
@@ -193,36 +157,17 @@ class Corpus:
         return view
 
 
-def _posting(block: index.Docs) -> Posting:
-    return np.ascontiguousarray(block["doc"]), block["tf"].astype(np.float32)
-
-
-def _merged(blocks: list[index.Docs]) -> index.Docs:
-    """Of a term's spellings one block, in order: a document has one of them."""
-    filled = [block for block in blocks if len(block)]
-    if len(filled) < 2:
-        return filled[0] if filled else np.zeros(0, index.POSTING)
-    joined = np.concatenate(filled)
-    return joined[np.argsort(joined["doc"], kind="stable")]
-
-
-def _joined(spelled: list[str], posting: Posting, tail: list[index.Batch], flushed: int) -> Posting:
-    """A posting of the segments with what the tail has beyond them."""
-    none = np.zeros(0, index.POSTING)
-    blocks = (_merged([batch.postings.get(one, none) for one in spelled]) for batch in tail)
-    newer = (_posting(block[block["doc"] >= flushed]) for block in blocks if len(block))
-    docs, often = zip(posting, *newer, strict=True)
-    return posting if len(docs) == 1 else (np.concatenate(docs), np.concatenate(often))
-
-
 @dataclass(frozen=True)
 class Totals:
     """What the statistics of BM25 need, over the visible documents alone."""
 
     docs: int
     length: float
-    sessions: int
+    session_docs: Ints
     session_length: Floats
+
+
+_NOTHING = (0, Totals(0, 0.0, np.zeros(0, int), np.zeros(0)))  # after as many documents
 
 
 class View:
@@ -235,7 +180,7 @@ class View:
         self._before = Grown(np.int32, -1)
         self._after = Grown(np.int32, -1)
         self._last = Grown(np.int32, -1)  # of each session, the newest visible document
-        self._totals: tuple[int, Totals] = (-1, Totals(0, 0.0, 0, np.zeros(0)))
+        self._totals = _NOTHING
 
     def neighbours(self, docs: Ints, size: int) -> tuple[Ints, Ints]:
         """Of each document the one before and after it in its session, -1 for none."""
@@ -281,13 +226,16 @@ class View:
         last[sessions] = docs  # in order, so that the last of each session stays
 
     def totals(self, size: int) -> Totals:
-        if self._totals[0] != size:
-            seen = np.flatnonzero(self.visible.values[:size])
+        """Over the first `size` documents; what was known of a shorter prefix is added to."""
+        start, known = self._totals if self._totals[0] <= size else _NOTHING
+        if start < size:
+            seen = np.flatnonzero(self.visible.values[start:size]) + start
             lengths = self._corpus.column("length")[seen].astype(np.float64)
-            sessions = self._corpus.column("session")[seen]
-            names = len(self._corpus.names.listed)
-            by_session = np.bincount(sessions, lengths, names).astype(np.float64)
-            count = np.count_nonzero(np.bincount(sessions))
-            found = Totals(len(seen), float(lengths.sum()), int(count), by_session)
-            self._totals = (size, found)
+            sessions, names = self._corpus.column("session")[seen], len(self._corpus.names.listed)
+            docs = np.bincount(sessions, minlength=names)
+            docs[: len(known.session_docs)] += known.session_docs
+            length = np.bincount(sessions, lengths, names).astype(np.float64, copy=False)
+            length[: len(known.session_length)] += known.session_length
+            sums = (known.docs + len(seen), known.length + float(lengths.sum()))
+            self._totals = size, Totals(*sums, docs, length)
         return self._totals[1]

@@ -14,19 +14,19 @@ from memoryd.core import db
 from memoryd.core.model import IMPORTANCE, KINDS, OTHER_IMPORTANCE
 from memoryd.core.privacy import Sight
 from memoryd.search import analyze, score, words
-from memoryd.search.corpus import Corpus, Floats, Ints
+from memoryd.search.corpus import Corpus, Floats, Ints, Stale
 from memoryd.search.stage import Filters, Search, Stage
 from memoryd.search.vectors import Codes
 
-__all__ = ["Filters", "Found", "Hit", "Search", "Stage", "Vectors", "search"]
+__all__ = ["Filters", "Found", "Hit", "Search", "Stage", "Vectors"]
 
 POOL = 2_000  # chunks considered (seed 003 §8.2): the best half by words, the best half by vectors
 FULL = 200  # of them scored in full
 SCANNED = 5_000  # nearest by bits, rescored in floats before the pool
+COLUMNS = 4 * SCANNED
 FAR = 2**15  # differing bits: more than any vector has
 WEAK = 0.5  # the weight of a query piece whose word the analyser leaves out
 
-Question = tuple[Codes, embed.Query]  # a tenant's codes, and what is asked of them
 _IMPORTANCE = np.array([IMPORTANCE.get(kind, OTHER_IMPORTANCE) for kind in KINDS])
 
 
@@ -45,37 +45,31 @@ class Found:
     pool: int  # candidates considered
 
 
-async def search(
-    conn: db.Conn, corpus: Corpus, sight: Sight, asked: Search, question: Question | None
-) -> Found:
-    """The best chunks for `asked`; where the question comes without vectors, by words alone.
-
-    `conn` is in a snapshot of the tenant, taken by the one search that is under way.
-    """
-    stage = await prepare(conn, corpus, question[0] if question else None, sight, asked)
-    await read_words(conn, stage)
-    return await rank(conn, stage, Vectors(stage, *question) if question else None)
-
-
 async def prepare(
     conn: db.Conn, corpus: Corpus, codes: Codes | None, sight: Sight, asked: Search
 ) -> Stage:
-    """Take in what was written since.
+    """A search of what the snapshot has that `conn` is in; what was written since the last one is
+    taken in first, by one of those who come with it.
 
-    `conn` is in a snapshot that was taken while holding `corpus.lock`, which is held until the
-    words are read: an older snapshot would lack segments that the corpus counts on.
+    `Stale` if the corpus has segments by now that the snapshot lacks.
     """
-    coded = await corpus.refresh(conn, codes.encoder.name if codes is not None else "")
-    if codes is not None:
-        await codes.refresh(conn, coded)
-    return Stage(corpus, corpus.view(sight), asked)
+    model = codes.encoder.name if codes is not None else ""
+    [news] = await conn.fetch(db.query("index.news"), corpus.tenant_id, model)
+    if news != corpus.taken or (codes is not None and codes.size < news["coded"]):
+        async with corpus.lock:
+            await corpus.take(conn, news)
+            if codes is not None:
+                await codes.refresh(conn, news["coded"])
+    if corpus.postings.flushed > news["flushed"]:
+        raise Stale
+    return Stage(corpus, corpus.view(sight), asked, news)
 
 
 async def read_words(conn: db.Conn, stage: Stage) -> None:
     """Score by words, and choose the best by them."""
     terms = analyze.query_terms(stage.asked.text)
     tag = [words.TAG + stage.asked.filters.tag] if stage.asked.filters.tag else []
-    postings = await stage.corpus.postings(conn, [*terms, *tag])
+    postings = await stage.postings.read(conn, [*terms, *tag], stage.corpus.hide)
     if tag:
         stage.tagged = np.zeros(stage.corpus.size, np.bool_)
         stage.tagged[postings.pop()[0]] = True
@@ -112,8 +106,10 @@ def _top(values: Floats, count: int) -> Ints:
 
 def _nearest(distances: NDArray[np.uint16]) -> Ints:
     """The `SCANNED` documents with the fewest differing bits, and all that equal the last."""
-    table = distances[: len(distances) // SCANNED * SCANNED].reshape(-1, SCANNED)
-    docs = np.flatnonzero(distances <= min(table.min(axis=0, initial=FAR).max(), FAR - 1))
+    table = distances[: len(distances) // COLUMNS * COLUMNS].reshape(-1, COLUMNS)
+    # Of so many columns the nearest each: when `SCANNED` of these are near enough, so many are.
+    least = np.partition(table.min(axis=0, initial=FAR), SCANNED - 1)[SCANNED - 1]
+    docs = np.flatnonzero(distances <= min(least, FAR - 1))
     mine = distances[docs]
     return docs[mine <= np.searchsorted(np.cumsum(np.bincount(mine)), SCANNED)]
 
@@ -132,8 +128,8 @@ def _ranked(
     shown = dict(sorted((final | parts).items()))
     order = np.lexsort((-docs, -total))[: stage.asked.limit]
     # To six digits, and without a negative zero: the same on every machine.
-    rows = [(np.round(part[order], 6) + 0.0).tolist() for part in shown.values()]
-    found = zip(docs[order].tolist(), total[order].tolist(), zip(*rows, strict=True), strict=True)
+    rows = (np.round(np.stack([*shown.values()], axis=1)[order], 6) + 0.0).tolist()
+    found = zip(docs[order].tolist(), total[order].tolist(), rows, strict=True)
     return [Hit(doc, points, dict(zip(shown, row, strict=True))) for doc, points, row in found]
 
 
@@ -145,17 +141,15 @@ class Vectors:
 
     def __init__(self, stage: Stage, codes: Codes, query: embed.Query) -> None:
         self._codes, self._query = codes, query
-        self._size = min(codes.size, stage.size)
-        asks = len(query.pieces) > 0
-        self._seen = (
-            stage.view.visible.values[: self._size] & codes.coded.values[: self._size] & asks
-        )
+        # Nothing is near to a question without words.
+        self._size = stage.coded if len(query.pieces) else 0
+        self._seen = stage.view.visible.values[: self._size] & codes.coded.values[: self._size]
         self._distances = codes.distances(query, self._size)
         self._nearest, self._dots = self._scan(self._seen)
 
     def _scan(self, among: NDArray[np.bool_]) -> tuple[Ints, Floats]:
         """The nearest, and the question's vector times their signs."""
-        nearest = _nearest(self._distances + np.multiply(~among, FAR, dtype=np.uint16))
+        nearest = _nearest(np.where(among, self._distances, np.uint16(FAR)))
         return nearest, self._products(nearest)
 
     def _products(self, docs: Ints) -> Floats:
@@ -171,7 +165,8 @@ class Vectors:
             among = np.zeros(self._size, np.bool_)
             among[stage.passing(np.flatnonzero(self._seen))] = True
             nearest, dots = self._scan(among)
-        pool = np.union1d(stage.pool, nearest[_top(dots, POOL - len(stage.pool))])
+        pool = np.sort(np.concatenate([stage.pool, nearest[_top(dots, POOL - len(stage.pool))]]))
+        pool = pool[np.flatnonzero(np.diff(pool, prepend=-1))]
         parts = stage.word_parts(pool)
         near = parts["bm25"].copy()  # what has no vector is as near as its words are
         coded = pool < self._size

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from memoryd.search.vectors import Codes
 log = logging.getLogger("memoryd.search")
 
 CORPUS_BYTES = 512 * 1024 * 1024  # of all tenants' columns; past it the longest unused one goes
+AsOf = datetime | int | None  # a recording time, a log position, or the present
 DOC_BYTES = 160  # of one document: columns, codes, and a view or two
 
 
@@ -54,11 +55,7 @@ class Searcher:
         self.known: OrderedDict[Any, Any] = OrderedDict()  # what bundles keep for the next one
 
     async def search(
-        self,
-        reader: Reader,
-        asked: retrieve.Search,
-        as_of: datetime | int | None = None,
-        aside: Aside | None = None,
+        self, reader: Reader, asked: retrieve.Search, as_of: AsOf = None, aside: Aside | None = None
     ) -> Answer:
         """Search what `reader` sees, as it was at the position or recording time `as_of`."""
         while True:
@@ -66,37 +63,27 @@ class Searcher:
                 return await self._search(reader, asked, as_of, aside)
 
     async def _search(
-        self,
-        reader: Reader,
-        asked: retrieve.Search,
-        as_of: datetime | int | None,
-        aside: Aside | None,
+        self, reader: Reader, asked: retrieve.Search, as_of: AsOf, aside: Aside | None
     ) -> Answer:
         corpus, codes = self._keep(reader.tenant_id)
         encoding = asyncio.create_task(asyncio.to_thread(codes.encoder.query, asked.text))
-        async with AsyncExitStack() as stack:
-            async with corpus.lock:
-                snapshot = db.snapshot(self._pool, reader.tenant_id)
-                conn = await stack.enter_async_context(snapshot)
-                asked = replace(asked, as_of=await position_at(conn, reader.tenant_id, as_of))
-                sight = privacy.sight(reader)
-                stage = await retrieve.prepare(conn, corpus, codes, sight, asked)
-                head = corpus.head
-                scanning = asyncio.create_task(self._scan(stage, codes, encoding))
-                await retrieve.read_words(conn, stage)
-            position = head if asked.as_of is None else asked.as_of
-            beside = await aside.at(conn, position) if aside and aside.at else None
+        async with corpus.places, db.snapshot(self._pool, reader.tenant_id) as conn:
+            asked = replace(asked, as_of=await position_at(conn, reader.tenant_id, as_of))
+            stage = await retrieve.prepare(conn, corpus, codes, privacy.sight(reader), asked)
+            scanning = asyncio.create_task(_scan(stage, codes, encoding))
+            await retrieve.read_words(conn, stage)
+            beside = await aside.at(conn, stage.position) if aside and aside.at else None
             vectors, degraded = await scanning
             found = await retrieve.rank(conn, stage, vectors)
-            rows = await self._rows(conn, corpus, found)
-            more = await aside.of(conn, rows, position) if aside is not None else None
+            rows = await _rows(conn, corpus, found)
+            more = await aside.of(conn, rows, stage.position) if aside is not None else None
         size = stage.size
         return Answer(
             rows=rows,
             hits=found.hits,
             pool=found.pool,
             position=int(corpus.column("position")[size - 1 : size].max(initial=0)),
-            pending_vectors=corpus.unsealed(min(codes.size, size) if vectors else 0, size),
+            pending_vectors=corpus.unsealed(stage.coded if vectors else 0, size),
             visible=stage.totals.docs,
             hidden=corpus.living(0, size) - stage.totals.docs,
             model=codes.encoder.name,
@@ -104,24 +91,6 @@ class Searcher:
             beside=beside,
             more=more,
         )
-
-    @staticmethod
-    async def _rows(conn: db.Conn, corpus: Corpus, found: retrieve.Found) -> list[Any]:
-        docs = [hit.doc for hit in found.hits]
-        places = [_numbers(corpus.column(name)[docs]) for name in index.PLACE]
-        return list(await conn.fetch(db.query("retrieve.chunks"), corpus.tenant_id, *places))
-
-    @staticmethod
-    async def _scan(
-        stage: retrieve.Stage, codes: Codes, encoding: asyncio.Future[Query]
-    ) -> tuple[retrieve.Vectors | None, str | None]:
-        """What is near the question, or why not: a read never fails for want of a model."""
-        try:
-            question = await encoding
-        except (OSError, ValueError, RuntimeError, ImportError) as error:
-            log.warning("model.missing", extra={"error": str(error)})
-            return None, f"searched by words alone: the model cannot be loaded ({error})"
-        return await asyncio.to_thread(retrieve.Vectors, stage, codes, question), None
 
     def _keep(self, tenant_id: str) -> tuple[Corpus, Codes]:
         encoder = self._encoders.current
@@ -137,12 +106,30 @@ class Searcher:
         return corpus, codes
 
 
+async def _rows(conn: db.Conn, corpus: Corpus, found: retrieve.Found) -> list[Any]:
+    docs = [hit.doc for hit in found.hits]
+    places = [_numbers(corpus.column(name)[docs]) for name in index.PLACE]
+    return list(await conn.fetch(db.query("retrieve.chunks"), corpus.tenant_id, *places))
+
+
+async def _scan(
+    stage: retrieve.Stage, codes: Codes, encoding: asyncio.Future[Query]
+) -> tuple[retrieve.Vectors | None, str | None]:
+    """What is near the question, or why not: a read never fails for want of a model."""
+    try:
+        question = await encoding
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        log.warning("model.missing", extra={"error": str(error)})
+        return None, f"searched by words alone: the model cannot be loaded ({error})"
+    return await asyncio.to_thread(retrieve.Vectors, stage, codes, question), None
+
+
 def _numbers(values: Ints) -> str:
     """As PostgreSQL writes an array: the driver takes longer for 200 numbers than the server."""
     return "{" + ",".join(map(str, values.tolist())) + "}"
 
 
-async def position_at(conn: db.Conn, tenant_id: str, as_of: datetime | int | None) -> int | None:
+async def position_at(conn: db.Conn, tenant_id: str, as_of: AsOf) -> int | None:
     if not isinstance(as_of, datetime):
         return as_of
     return int(await conn.fetchval(db.query("retrieve.position_at"), tenant_id, as_of))

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from memoryd.core.model import KINDS, ORIGINS
 from memoryd.search import analyze, dates, index, score
-from memoryd.search.corpus import Corpus, Floats, Ints, Posting, View
+from memoryd.search.corpus import Corpus, Floats, Ints, News, View
+from memoryd.search.postings import Posting
 
 MANY = 8  # chunks of one message; a log of a thousand must not sink below small talk
 _ME = re.compile(r"\b(i|me|my|mine|we|our|us)\b", re.IGNORECASE)
@@ -47,11 +48,15 @@ class Search:
 
 
 class Stage:
-    """One search under way over the first `size` documents, seen through `view`."""
+    """One search under way over the first `size` documents, of which `coded` have vectors, seen
+    through `view`; all by the `news` of the snapshot that it reads, however far others are.
+    """
 
-    def __init__(self, corpus: Corpus, view: View, asked: Search) -> None:
-        self.corpus, self.view, self.asked = corpus, view, asked
-        self.size = corpus.end(asked.as_of)
+    def __init__(self, corpus: Corpus, view: View, asked: Search, news: News) -> None:
+        self.corpus, self.view, self.asked, self.postings = corpus, view, asked, corpus.postings
+        self.position = news["head"] if asked.as_of is None else asked.as_of
+        self.size = corpus.end(min(self.position, news["head"]))
+        self.coded = min(news["coded"], self.size)
         self.totals = view.totals(self.size)
         self.tagged: NDArray[np.bool_] | None = None
         self.having: Ints = np.zeros(0, int)  # documents with any of the words
@@ -106,14 +111,15 @@ class Stage:
 
     def _read_sessions(self, sessions: list[Ints], often: Floats) -> None:
         totals, at = self.totals, 0
-        average = max(totals.length / max(totals.sessions, 1), 1e-9)
+        spoken = int(np.count_nonzero(totals.session_docs))
+        average = max(totals.length / max(spoken, 1), 1e-9)
         self.sessions = np.zeros(len(totals.session_length))
         for of_term in filter(len, sessions):
             by = np.bincount(of_term, often[at : at + len(of_term)], len(self.sessions))
             at += len(of_term)
             places = np.flatnonzero(by != 0)
             share = score.saturate(by[places], totals.session_length[places], average)
-            self.sessions[places] += score.idf(len(places), totals.sessions) * share
+            self.sessions[places] += score.idf(len(places), spoken) * share
 
     def _parts(self, docs: Ints) -> dict[str, Floats]:
         """By words: a document's own, with those of its neighbours, and its session's."""
@@ -176,7 +182,7 @@ class Stage:
         asked = set(re.findall(r"\w+", self.asked.text.casefold()))
         named = [
             number
-            for number in np.unique(actors)
+            for number in np.flatnonzero(np.bincount(actors))
             if set(re.findall(r"\w+", self.corpus.names.listed[number].casefold())) & asked
         ]
         speaks = np.isin(actors, named)

@@ -131,8 +131,10 @@ class Codes:
 
     def keys(self, docs: NDArray[Any]) -> list[bytes]:
         """Their keys; `_NO_KEY` for what is not embedded."""
-        keys = self._keys.values
-        return [bytes(keys[doc]) if doc < self.size else _NO_KEY for doc in docs]
+        keys = self._keys.values.take(docs, mode="clip")
+        keys[docs >= self.size] = _NO_KEY
+        found: list[bytes] = keys.tolist()
+        return found
 
     def distances(self, query: Query, size: int) -> NDArray[np.uint16]:
         """Hamming distance of every document to the query, of the first `size` embedded ones."""

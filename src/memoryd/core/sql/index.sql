@@ -19,8 +19,8 @@ select coalesce(e.epoch, 0) as epoch, coalesce(e.deletions, 0) as deletions,
        (select coalesce(sum(docs), 0) from segments where tenant_id = $1) as flushed,
        (select coalesce(sum(docs), 0) from code_segments
         where tenant_id = $1 and model = $2) as coded,
-       (select position from chunks where tenant_id = $1
-        order by position desc, ordinal desc limit 1) as position,
+       coalesce((select position from chunks where tenant_id = $1
+                 order by position desc, ordinal desc limit 1), 0) as position,
        coalesce((select position from events where tenant_id = $1
                  order by position desc limit 1), 0) as head,
        exists (select from tenant_keys where tenant_id = $1) as sealed
