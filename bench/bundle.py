@@ -109,8 +109,12 @@ async def measure(
     spent, timings = await rounds(queries[: sizes.rounds])
     more = queries[sizes.rounds :]
     spent["searches at once"] = await at_once(sizes.agents, more, "search")
+    kind = "retrieval, 65,000 tokens"
+    # New connections have plans to make: a row of their own, as for all that is cold.
+    fresh = language.queries(2 * sizes.agents, seed + 2)
+    spent["agents at once, at first"] = await at_once(sizes.agents, fresh, kind)
     before = used()
-    spent["agents at once"] = await at_once(sizes.agents, more, "retrieval, 65,000 tokens")
+    spent["agents at once"] = await at_once(sizes.agents, more, kind)
     after = used()
     return spent, timings, {name: (after[name] - before[name]) / len(more) for name in after}
 

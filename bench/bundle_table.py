@@ -63,14 +63,13 @@ def summary(report: Report) -> dict[str, Any]:
 
 def _beside(spent: dict[str, list[float]]) -> dict[str, dict[str, float | None]]:
     p50 = {name: load.percentile(values, 0.5) for name, values in spent.items()}
-    search = {"agents at once": "searches at once"}
     return {
         name: {
             "p50": p50[name],
             "p95": load.percentile(values, 0.95),
             "line": LINES.get(name),
             "x readyz": p50[name] / p50["readyz"],
-            "x search": p50[name] / p50[search.get(name, "search")],
+            "x search": p50[name] / p50["searches at once" if "agents" in name else "search"],
         }
         for name, values in spent.items()
     }

@@ -31,7 +31,7 @@ async def test_the_bench_of_bundles_measures_every_path_beside_its_baselines(
 
     assert shown["sizes"]["tenant_chunks"] == 1_500
     assert min(shown["items"].values()) > 0 and len(shown["items"]) == 7
-    baselines = {"readyz", "search", "searches at once"}
+    baselines = {"readyz", "search", "searches at once", "agents at once, at first"}
     assert shown["paused"].keys() == baselines | bundle_table.LINES.keys()
     assert shown["running"].keys() == shown["paused"].keys() - {"first after a restart"}
     for row in (*shown["paused"].values(), *shown["running"].values()):

@@ -118,10 +118,11 @@ async def test_a_lost_connection_is_said_and_the_next_bundle_is_whole(
         asked = [asyncio.create_task(ask()) for _ in range(3)]
         while not all(one.done() for one in asked):
             await asyncio.sleep(0.1)
-            await owner.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity "
+            await owner.execute(  # and wait for their end: who dies later breaks a later request
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
                 "where datname = current_database() and pid <> pg_backend_pid()"
             )
+        await asyncio.sleep(0.05)  # for the pool to hear of it
         await owner.close()
         answers = [answer for one in asked for answer in await one]
         after = [await client.post(BUILD, json=ASKED) for _ in range(3)]

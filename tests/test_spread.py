@@ -11,7 +11,7 @@ def found(body: str, session: str = "s", score: float = 0.5) -> Item:
         position=1,
         refs=("chk_1", "evt_1"),
         score=score,
-        session=session,
+        place=session,
     )
 
 

@@ -89,6 +89,7 @@ def name(given: str) -> str:
     return neutral(" ".join(swapped.translate(_TURNED).split()))
 
 
+@functools.lru_cache(maxsize=1_024)
 def who(given: str) -> str:
     """The name of a speaker, in quotes where it has a comma: after one, a head says where what was
     said comes from.

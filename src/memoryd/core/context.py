@@ -203,6 +203,8 @@ def _after_sources(positions: Sequence[int], settled: Mapping[int, Any]) -> list
     """The order in which each summary follows the last of what it cites: it is derived, so it loses
     to its sources.
     """
+    if not any(said["cites"] for said in settled.values()):
+        return [*range(len(positions))]
     last = {position: at for at, position in enumerate(positions)}
 
     def place(at: int) -> tuple[int, bool]:

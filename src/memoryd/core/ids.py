@@ -42,13 +42,14 @@ def derive(prefix: str, parent: str, ordinal: int) -> str:
 
 def digest(request: dict[str, Any]) -> bytes:
     """What two requests with one idempotency key must have in common."""
-    return hashlib.sha256(to_json(_sorted(request))).digest()
+    return hashlib.sha256(to_json(in_order(request))).digest()
 
 
-def _sorted(value: Any) -> Any:
+def in_order(value: Any) -> Any:
+    """JSON whose names are sorted: the same, whoever wrote it and whether it was kept meanwhile."""
     if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+        return {name: in_order(value[name]) for name in sorted(value)}
+    return [in_order(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _ulid(sixteen_bytes: bytes) -> str:

@@ -36,7 +36,7 @@ class Item:
     parts: Mapping[str, float] = field(default_factory=dict)
     after: frozenset[int] = frozenset()  # positions that it cites, without which it is not shown
     artifacts: tuple[str, ...] = ()  # of a tool's output, or an upload: these have the whole
-    session: str = ""  # of a chunk: the conversation that it is from
+    place: str = ""  # a chunk's conversation, a decision's scope, a session's "own" task
     raw: str = ""  # of a chunk: exactly its text, so that neighbours join to their event's
     cut: int | None = None  # characters of the body that are kept
     names: Mapping[str, str] = field(default_factory=dict)  # ids of its own, as the answer has them

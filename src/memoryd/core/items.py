@@ -25,23 +25,24 @@ def view(row: Row) -> Item:
 
 
 def task(row: Row) -> Item:
-    return _ledger("task", row, render.task(row))
+    return _ledger("task", row, render.task(row), "own" if row.get("own") else "")
 
 
 def decision(row: Row) -> Item:
     ts = row["ts"]
     dated = {**row, "ts": datetime.fromisoformat(ts) if isinstance(ts, str) else ts}
-    return _ledger("decision", row, render.decision(dated))
+    return _ledger("decision", row, render.decision(dated), row["scope"])
 
 
 def handoff(row: Row) -> Item:
     return _ledger("handoff", row, render.handoff(row))
 
 
-def _ledger(kind: str, row: Row, rendered: tuple[str, str]) -> Item:
+def _ledger(kind: str, row: Row, rendered: tuple[str, str], where: str = "") -> Item:
     return item.make(
         rendered,
         type=kind,
+        place=where,
         position=row["position"],
         ordinals=tuple(row.get("over", ())),
         refs=tuple(dict.fromkeys((row["event_id"], *row["refs"]))),
@@ -81,7 +82,7 @@ def evidence(rows: Sequence[Row], score: float | None, parts: Mapping[str, float
         score=score,
         parts=parts,
         artifacts=tuple(first.get("artifacts") or ()),
-        session=first.get("session_id", ""),
+        place=first.get("session_id", ""),
         raw=text,
     )
 

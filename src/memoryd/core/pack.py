@@ -109,9 +109,8 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
         closed = closed or (talk and _said(one) in said)
         cited = not one.after or one.after <= shown | {kept.position for kept in filled.items}
         room_left = room - (filled.used or _frame(section))
-        fitting = None
-        if cited and not closed:
-            fitting = item.fit(one, room_left, talk and not filled.items)
+        open_to = cited and not closed
+        fitting = item.fit(one, room_left, talk and not filled.items) if open_to else None
         closed = closed or (talk and fitting is None)
         if fitting is None:
             filled.left_out.append(("over_budget", one))
@@ -124,11 +123,12 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
 
 def _said(one: Item, talk: bool = False) -> str:
     """Equal for what need not be said twice. In a conversation that is a longer text of the same
-    speaker: a second "no" is another answer.
+    speaker: a second "no" is another answer. One decision may hold in two scopes, and a session's
+    own task is shown, whoever else has one like it.
     """
     if talk:
         return one.text if one.tokens > BRIEF else f"\0{one.position}"  # like no other
-    return f"{one.type} {one.body}" if one.names else one.body
+    return f"{one.type} {one.place} {one.body}" if one.names else one.body
 
 
 def _whole(one: Item) -> bool:
@@ -142,9 +142,8 @@ def _settled(filled: Filled) -> Filled:
         filled.items.reverse()
     if filled.name == "retrieved_evidence":
         filled.items = _joined(filled.items)
-        filled.used = sum(one.tokens for one in filled.items) + _frame(filled.name) * bool(
-            filled.items
-        )
+        used = sum(one.tokens for one in filled.items)
+        filled.used = used + _frame(filled.name) if used else 0
     return filled
 
 
@@ -152,6 +151,8 @@ def _joined(items: Sequence[Item]) -> list[Item]:
     """Neighbouring chunks of one event become one item, where the best of them stood. One that is
     cut stays alone: the others follow what it lacks.
     """
+    if len({one.position for one in items}) == len(items):  # of as many events
+        return [*items]
     runs: dict[tuple[int, int, int | None], list[Item]] = {}
     for one in sorted(items, key=lambda one: (one.position, one.ordinals)):
         joint = (one.position, one.ordinals[0] - 1, None)
@@ -190,7 +191,8 @@ def distinct(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
     """Those that say something new, and those that repeat one before, nearly word for word. Of
     these the newest stays, in the place of the best: what changed in it may be a correction.
     """
-    repeats = similar.repeats([one.body for one in items])
+    if not (repeats := similar.repeats([one.body for one in items])):
+        return [*items], []
     newest: dict[int, Item] = {}
     for at, one in enumerate(items):
         first = repeats.get(at, at)
@@ -207,9 +209,9 @@ def spread(items: Sequence[Item]) -> list[Item]:
     before: Counter[str] = Counter()
     worth: list[float] = []
     for one in items:
-        late = SPREAD * best * math.log1p(before[one.session])
+        late = SPREAD * best * math.log1p(before[one.place])
         worth.append(round((one.score or 0.0) - late, 6))  # the same on every machine
-        before[one.session] += 1
+        before[one.place] += 1
     return [items[at] for at in sorted(range(len(items)), key=lambda at: -worth[at])]
 
 

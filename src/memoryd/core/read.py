@@ -44,10 +44,8 @@ async def page(
     tags = await keys.tags_like(conn, reader.tenant_id, filters.tag)
     given = (filters.session_id, filters.kind, filters.actor, tags)
     span = (within_calendar(filters.since), within_calendar(filters.until))
-    rows = await conn.fetch(
-        db.query(f"read.{order}"), *(*eyes(reader), *given, *span, cursor, limit)
-    )
-    return [to_event(row) for row in rows]
+    where = (*eyes(reader), *given, *span, cursor, limit)
+    return [to_event(row) for row in await conn.fetch(db.query(f"read.{order}"), *where)]
 
 
 async def artifact(conn: db.Conn, reader: Reader, artifact_id: str) -> Artifact:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from memoryd import redact
-from memoryd.core import db, errors, items, pack, render
+from memoryd.core import db, errors, ids, items, pack, render
 from memoryd.core.item import Item
 from memoryd.core.model import Reader
 from memoryd.core.pack import Filled, Omission
@@ -200,7 +200,7 @@ async def answer(receipt: Receipt, packed: Mapping[str, Sequence[Item]]) -> Bund
             for name, said in texts.items()
         ],
         "omissions": [_given(one) for one in receipt.record["omissions"]],
-        "provenance": _sorted(receipt.record["provenance"]),
+        "provenance": ids.in_order(receipt.record["provenance"]),
     }
     if receipt.asked.format == "messages":
         found["messages"] = render.messages(receipt.asked.provider, list(texts.items()))
@@ -217,10 +217,3 @@ def _shown(one: Item, text: str) -> dict[str, Any]:
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in sorted(values) if values[name] not in (None, "")}
-
-
-def _sorted(value: Any) -> Any:
-    """In an order that does not depend on whether the database kept it meanwhile."""
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return value

@@ -129,7 +129,7 @@ select at.head, at.position, version.version,
   case when changed then
   (select array_agg(row_to_json(t)::text order by t.status, t.session_id <> $7, t.position desc)
    from (select task_id, status, title, details, actor_type, actor_id, event_id, position, refs,
-                session_id from todo) t
+                session_id, session_id = $7 as own from todo) t
   ) end as tasks,
   case when changed then
   (select array_agg(row_to_json(d)::text order by d.position desc)
