@@ -17,7 +17,10 @@ def spent(home: Path, pid: int) -> dict[str, float]:
     server = int(master.read_text().split()[0])
     rows = dict(_processes())
     backends = [row for one, row in rows.items() if server in (one, row[_PARENT])]
-    return {"daemon": _time(rows[pid]), "PostgreSQL": sum(map(_time, backends))}
+    ours = [
+        row for one, row in rows.items() if one == pid or (row[_PARENT] == pid and one != server)
+    ]
+    return {"daemon": sum(map(_time, ours)), "PostgreSQL": sum(map(_time, backends))}
 
 
 def _processes() -> list[tuple[int, list[int]]]:

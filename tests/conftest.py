@@ -17,13 +17,14 @@ import httpx
 import pytest
 import uvicorn
 from hypothesis import settings
+from starlette.types import ASGIApp
 
 from memoryd import daemon as composition
 from memoryd.core import db
 from memoryd.core.config import Settings
 from memoryd.custody import audit, keys, migrate
 from memoryd.daemon import Daemon
-from memoryd.doors import app
+from memoryd.doors import app, throwaway
 
 _numbers = itertools.count(1)
 
@@ -43,6 +44,13 @@ def home() -> Iterator[Path]:
     folder.chmod(0o711)
     yield folder / "home"
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def own_home() -> Iterator[Path]:
+    """For tests that stop and start a daemon of their own."""
+    with throwaway.room("memoryd-test-") as folder:
+        yield folder / "home"
 
 
 @pytest.fixture(scope="session")
@@ -72,11 +80,11 @@ async def url(daemon: Daemon) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def serving(daemon: Daemon) -> AsyncIterator[str]:
+async def serving(daemon: Daemon, answering: ASGIApp | None = None) -> AsyncIterator[str]:
     # Named TCP, or asyncio leaves Nagle's delay on, and every request takes 44 ms.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app.build(daemon), log_config=None, access_log=False)
+    config = uvicorn.Config(answering or app.build(daemon), log_config=None, access_log=False)
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     task = asyncio.create_task(server.serve(sockets=[listening]))

@@ -13,6 +13,8 @@ import platformdirs
 
 from memoryd.core import errors
 
+NONE = ("MEMORYD_PORT", "MEMORYD_MORE_PROCESSES")  # numbers that may be 0
+
 
 def default_home() -> Path:
     """The platform's data folder; for root `/var/lib/memoryd`, since PostgreSQL drops to another
@@ -52,7 +54,8 @@ class Settings:
     chat_model: str = _setting("", "The name of that model.")
     chat_key: str = _setting("", "The key that is sent to that API.", shown=False)
     audit_days: int = _setting(90, "Days for which it is kept who asked for what.")
-    pool_size: int = _setting(10, "Connections to PostgreSQL.")
+    pool_size: int = _setting(10, "Connections to PostgreSQL, of each process.")
+    more_processes: int = _setting(1, "To search and bundle beside the first, when many ask; or 0.")
 
     @property
     def loopback(self) -> bool:
@@ -77,7 +80,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is int:
-        if not text.isdecimal() or len(text) > 18 or (int(text) == 0 and name != "MEMORYD_PORT"):
+        if not text.isdecimal() or len(text) > 18 or (int(text) == 0 and name not in NONE):
             raise errors.Invalid(f"{name} is {text!r}: it must be a positive number", field=name)
         return int(text)
     return text

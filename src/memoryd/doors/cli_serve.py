@@ -1,12 +1,9 @@
 """`memoryd serve` and `memoryd status`."""
 
 import asyncio
-import ctypes
-import gc
 import os
 import signal
 import socket
-import sys
 from typing import Any
 
 import click
@@ -14,13 +11,9 @@ import click
 from memoryd import daemon
 from memoryd.core import errors
 from memoryd.core.config import Settings
-from memoryd.doors import logs, reach, serving
+from memoryd.doors import logs, reach, serving, tuning
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
-# New objects before the youngest are looked through, and how often before the older ones: a bundle
-# makes some 10,000, none in circles. With Python's own 700 and 10 it took 4 % longer.
-COLLECTED = (20_000, 20, 50)
-M_ARENA_MAX = -8  # of glibc's malloc.h
 GRACE_SECONDS = 3  # for requests under way; with PostgreSQL's stop this stays under five
 
 
@@ -42,21 +35,24 @@ def serve(host: str | None, port: int | None, log_level: str, background: bool) 
     Example: memoryd serve --port 8000
     """
     logs.start(log_level)
-    _share_memory()
-    run(_serve(settings(host=host, port=port), background))
+    tuning.share_memory()
+    run(_serve(settings(host=host, port=port), background, log_level))
 
 
-async def _serve(chosen: Settings, background: bool) -> None:
+async def _serve(chosen: Settings, background: bool, log_level: str) -> None:
     import uvicorn  # noqa: PLC0415  # only this command needs it
 
-    from memoryd.doors import app  # noqa: PLC0415
+    from memoryd.doors import app, sharing  # noqa: PLC0415
 
     with _listen(chosen) as listening:
-        async with daemon.running(chosen, say, work=background) as running:
+        async with (
+            daemon.running(chosen, say, work=background) as running,
+            sharing.shared(app.build(running), chosen, log_level) as answering,
+        ):
             await daemon.check_open_address(running)
             server = uvicorn.Server(
                 uvicorn.Config(
-                    app.build(running),
+                    answering,
                     loop="none",
                     log_config=None,
                     access_log=False,
@@ -68,22 +64,11 @@ async def _serve(chosen: Settings, background: bool) -> None:
             # that follows must not be cut short then.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
-            gc.freeze()  # what is loaded now stays; a full collection would walk it for 25 ms
-            gc.set_threshold(*COLLECTED)
+            tuning.collect_seldom()
             announce = asyncio.create_task(_announce(server, listening))
             with serving.announced(chosen, _url(*listening.getsockname()[:2])):
                 await server.serve(sockets=[listening])
             announce.cancel()
-
-
-def _share_memory() -> None:
-    """Let all threads take their memory from one place, where the C library is glibc.
-
-    A thread's own place may be given back to the system whenever it is empty, and is faulted in
-    anew by the next search: with half a million documents that took 9 ms of 24, in some processes.
-    """
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        libc.mallopt(M_ARENA_MAX, 1)
 
 
 def _listen(chosen: Settings) -> socket.socket:

@@ -1,0 +1,254 @@
+"""Searches and bundles that a second process answers: the same as the first one's."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import commands
+import conftest
+import make
+import servers
+from memoryd import daemon as composition
+from memoryd.core import db
+from memoryd.doors import app, frames, sharing
+from memoryd.doors.frames import Frame
+
+BUILD, SEARCH = "/api/v1/acb/build", "/api/v1/search"
+ASKED = {
+    "session_id": "s1",
+    "query_text": "which boat came in late?",
+    "now": "2026-05-01T12:00:00Z",
+}
+WAIT_SECONDS = 60
+
+
+class Spied(sharing.Other):
+    """Counts what it is given."""
+
+    given = 0
+
+    async def ask(self, head: Any, body: bytes) -> Frame:
+        Spied.given += 1
+        return await super().ask(head, body)
+
+
+@pytest.fixture
+async def shared(
+    database: db.Target, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[sharing.Shared, httpx.AsyncClient]]:
+    """A daemon with something to find, whose first rush is two requests."""
+    monkeypatch.setattr(sharing, "RUSH", 1)
+    monkeypatch.setattr(sharing, "Other", Spied)
+    Spied.given = 0
+    settings = conftest.outside(database)
+    async with (
+        composition.running(settings, print, work=False) as running,
+        sharing.shared(app.build(running), settings, "info") as made,
+        conftest.serving(running, made) as url,
+        conftest.asking(url) as client,
+    ):
+        events = [make.body(content={"text": f"Boat {at} came in late."}) for at in range(30)]
+        (await client.post("/api/v1/events/batch", json={"events": events})).raise_for_status()
+        assert isinstance(made, sharing.Shared)
+        yield made, client
+
+
+async def rush(client: httpx.AsyncClient, path: str = BUILD, **given: Any) -> list[httpx.Response]:
+    asked = {"json": ASKED, **given}
+    return await asyncio.gather(*(client.post(path, **asked) for _ in range(8)))
+
+
+async def started(made: sharing.Shared, client: httpx.AsyncClient) -> sharing.Other:
+    await rush(client)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not made._ready():
+            await asyncio.sleep(0.02)
+    return made._ready()[0]
+
+
+def compared(answer: httpx.Response) -> str:
+    """Without what stands outside the promise of same bytes: the id and the timings."""
+    found = answer.json()
+    found["acb_id"] = found["provenance"]["timings_ms"] = None
+    return json.dumps(found)
+
+
+Shared = tuple[sharing.Shared, httpx.AsyncClient]
+
+
+async def test_the_second_process_gives_the_same_bytes(shared: Shared) -> None:
+    made, client = shared
+    alone = await client.post(BUILD, json=ASKED)
+    await started(made, client)
+    before = Spied.given
+    answers = await rush(client)
+    replayed = [(await client.get(f"/api/v1/acb/{one.json()['acb_id']}")) for one in answers]
+
+    assert before < Spied.given <= before + 7  # the first process does its part
+    assert {one.status_code for one in answers} == {200}
+    assert {compared(one) for one in answers} == {compared(alone)}
+    assert [one.content for one in replayed] == [one.content for one in answers]
+    assert len({one.json()["acb_id"] for one in answers}) == 8
+
+
+async def test_what_was_just_recorded_is_found_by_either(shared: Shared) -> None:
+    made, client = shared
+    await started(made, client)
+    for number in range(5):
+        said = f"The yacht number{number} arrived."
+        await client.post("/api/v1/events", json=make.body(content={"text": said}))
+        asked = {"query": f"number{number}", "limit": 1}
+        answers = await rush(client, SEARCH, json=asked)
+
+        assert [one.json()["results"][0]["text"] for one in answers] == [said] * 8
+    assert Spied.given > 5
+
+
+REFUSED: list[tuple[dict[str, Any], int, str | None]] = [
+    ({"json": {**ASKED, "max_tokens": 1}}, 422, "max_tokens"),
+    ({"json": {**ASKED, "sections": ["nothing"]}}, 422, "sections.0"),
+    ({"content": b"{", "headers": {"content-type": "application/json"}}, 400, "body"),
+    ({"content": b"{}", "headers": {"content-type": "text/plain"}}, 415, "Content-Type"),
+    ({"json": ASKED, "headers": {"host": "evil.example"}}, 421, "Host"),
+    ({"json": ASKED, "headers": {"origin": "http://evil.example"}}, 403, "Origin"),
+    ({"json": ASKED, "headers": {"authorization": "Bearer mdk_nobody"}}, 401, None),
+]
+
+
+async def test_it_refuses_what_the_first_one_refuses(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, client = shared
+    alone = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
+    await started(made, client)
+    before = Spied.given
+    monkeypatch.setattr(made, "_own", 99)  # as if it were busy
+    given_away = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
+
+    assert Spied.given == before + len(REFUSED)
+    assert [one.content for one in given_away] == [one.content for one in alone]
+    for answer, (_, status, field) in zip(given_away, REFUSED, strict=True):
+        assert (answer.status_code, answer.json().get("field")) == (status, field)
+
+
+async def test_long_requests_and_those_with_a_query_stay(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, client = shared
+    await started(made, client)
+    before = Spied.given
+    monkeypatch.setattr(made, "_own", 99)
+    large = await client.post(BUILD, json={**ASKED, "query_text": "boat " * 20_000})
+    queried = await client.post(f"{BUILD}?sort=up", json=ASKED)
+
+    assert Spied.given == before
+    assert large.json()["field"] == "query_text"
+    assert queried.json()["field"] == "sort"
+
+
+async def test_who_asked_for_what_is_kept_once_whoever_answered(shared: Shared) -> None:
+    made, client = shared
+    await started(made, client)
+    before = Spied.given
+    built = {one.json()["acb_id"] for one in await rush(client)}
+    seen: list[str] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not built <= set(seen):
+            await asyncio.sleep(0.1)
+            page = (await client.get("/api/v1/audit", params={"limit": 200})).json()
+            seen = [one["ref"] for one in page["accesses"]]
+
+    assert Spied.given > before
+    assert [seen.count(one) for one in built] == [1] * 8
+
+
+async def test_what_it_did_not_answer_is_answered_by_the_first(shared: Shared) -> None:
+    made, client = shared
+    other = await started(made, client)
+    os.kill(other._process.pid, signal.SIGSTOP)
+    asking = asyncio.create_task(rush(client))
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not other.busy:
+            await asyncio.sleep(0.01)
+    os.kill(other._process.pid, signal.SIGKILL)
+    answers = await asking
+
+    assert {one.status_code for one in answers} == {200}
+    assert not made._ready()
+
+
+async def test_one_that_ended_is_followed_by_another(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, client = shared
+    first = await started(made, client)
+    first._process.kill()
+    await first._process.wait()
+    monkeypatch.setattr(sharing, "PAUSE_SECONDS", 0.0)
+    second = await started(made, client)
+
+    assert second._process.pid != first._process.pid
+    assert {one.status_code for one in await rush(client)} == {200}
+
+
+async def test_where_no_process_can_be_started_the_first_does_all(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, client = shared
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    answers = await rush(client)
+
+    assert {one.status_code for one in answers} == {200}
+    assert not made._others
+
+
+async def test_none_is_started_where_none_is_wanted(database: db.Target) -> None:
+    settings = conftest.outside(database, more_processes=0)
+    async with composition.running(settings, print, work=False) as running:
+        gate = app.build(running)
+        async with sharing.shared(gate, settings, "info") as made:
+            assert made is gate
+
+
+async def test_a_frame_that_is_cut_off_is_none() -> None:
+    whole = frames.packed(Frame(7, [200, [["a", "b"]]], b"\0body"))
+    for size in range(len(whole)):
+        reader = asyncio.StreamReader()
+        reader.feed_data(whole[:size])
+        reader.feed_eof()
+
+        assert await frames.read(reader) is None
+    reader = asyncio.StreamReader()
+    reader.feed_data(whole)
+    assert await frames.read(reader) == Frame(7, [200, [["a", "b"]]], b"\0body")
+
+
+def second(served: commands.Served) -> int | None:
+    """The process that the daemon says it has started."""
+    lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+    return next((one["pid"] for one in lines if one["event"] == "process.started"), None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+async def test_it_ends_with_the_daemon_however_that_ends(
+    own_home: Path, number: signal.Signals
+) -> None:
+    """And PostgreSQL with the last of them."""
+    with commands.serving(own_home, "--no-background") as served:
+        async with conftest.asking(served.url) as client, asyncio.timeout(WAIT_SECONDS):
+            while (pid := second(served)) is None:
+                await rush(client)
+        served.process.send_signal(number)
+        served.process.wait(WAIT_SECONDS)
+        servers.until(lambda: not servers.known(pid))
+        servers.until(lambda: not servers.processes(str(own_home)))
+
+    assert served.process.returncode == (-number if number == signal.SIGKILL else 0)
