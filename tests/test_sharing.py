@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic_core import from_json
 
 import commands
 import conftest
@@ -18,7 +19,9 @@ import make
 import servers
 from memoryd import daemon as composition
 from memoryd.core import db
-from memoryd.doors import app, frames, sharing
+from memoryd.core.config import Settings
+from memoryd.daemon import Daemon
+from memoryd.doors import app, frames, reading, sharing
 from memoryd.doors.frames import Frame
 
 BUILD, SEARCH = "/api/v1/acb/build", "/api/v1/search"
@@ -185,6 +188,41 @@ async def test_what_it_did_not_answer_is_answered_by_the_first(shared: Shared) -
     assert not made._ready()
 
 
+async def test_one_that_is_stuck_is_ended(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, client = shared
+    other = await started(made, client)
+    monkeypatch.setattr(sharing, "ANSWER_SECONDS", 0.5)
+    os.kill(other._process.pid, signal.SIGSTOP)
+    answers = await rush(client)
+
+    assert {one.status_code for one in answers} == {200}
+    assert await other._process.wait() == -signal.SIGKILL
+
+
+async def test_a_body_that_is_cut_off_is_not_acted_on(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, client = shared
+    await started(made, client)
+    monkeypatch.setattr(made, "_own", 99)
+    before = Spied.given
+    for pause in (0, sharing.BODY_SECONDS + 0.2):
+        reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+        head = f"POST {BUILD} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        writer.write(f"{head}Content-Length: 900\r\n\r\n{json.dumps(ASKED)}".encode())
+        await asyncio.sleep(pause)
+        writer.close()
+        assert await reader.read() == b""
+    foreign, stalled = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+    stalled.write(f"POST {BUILD} HTTP/1.1\r\nHost: evil\r\nContent-Length: 9\r\n\r\n".encode())
+    async with asyncio.timeout(sharing.BODY_SECONDS + 5):
+        refused = await foreign.readline()
+    stalled.close()
+
+    assert refused.startswith(b"HTTP/1.1 421")
+    assert Spied.given == before
+
+
 async def test_one_that_ended_is_followed_by_another(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +238,7 @@ async def test_one_that_ended_is_followed_by_another(
 
 
 async def test_where_no_process_can_be_started_the_first_does_all(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
+    shared: Shared, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made, client = shared
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -208,6 +246,85 @@ async def test_where_no_process_can_be_started_the_first_does_all(
 
     assert {one.status_code for one in answers} == {200}
     assert not made._others
+    assert "process.failed" in caplog.messages
+
+
+@pytest.mark.parametrize("missing", ["schema", "views", "program"])
+async def test_a_program_of_another_version_changes_nothing_and_answers_nothing(
+    shared: Shared, database: db.Target, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an upgrade beneath a daemon that runs."""
+    made, client = shared
+    conn = await db.connect(database, None)
+    tell = "select array[(select max(version) from migrations)::text, sha256::text] "
+    if missing == "schema":
+        await conn.execute("delete from migrations where version > 1")
+    elif missing == "views":
+        await conn.execute("update view_definition set sha256 = 'older'")
+    else:
+        monkeypatch.setattr(reading, "__version__", "0.0.1")
+    before = await conn.fetchval(tell + "from view_definition")
+    answers = await rush(client)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while made._others:
+            await asyncio.sleep(0.02)
+    after = await conn.fetchval(tell + "from view_definition")
+    await conn.close()
+
+    assert {one.status_code for one in answers} == {200}
+    assert (after, Spied.given) == (before, 0)
+
+
+async def test_it_is_not_used_where_it_cannot_open_what_the_first_one_can(
+    daemon: Daemon, template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The master key is taken away after the first one has used it."""
+    monkeypatch.setattr(sharing, "RUSH", 1)
+    key = tmp_path / "master.key"
+    async with conftest.cloned(daemon, template) as target:
+        settings = Settings(database_url=conftest.dsn(target), home=tmp_path)
+        async with (
+            composition.running(settings, print, work=False) as running,
+            sharing.shared(app.build(running), settings, "info") as made,
+            conftest.serving(running, made) as url,
+            conftest.asking(url) as client,
+        ):
+            assert isinstance(made, sharing.Shared)
+            said = make.body(sensitivity="high", content={"text": "The safe is behind the boat."})
+            (await client.post("/api/v1/events", json=said)).raise_for_status()
+            key.rename(tmp_path / "elsewhere")
+            await rush(client)
+            async with asyncio.timeout(WAIT_SECONDS):
+                while made._others:
+                    await asyncio.sleep(0.02)
+            answers = await rush(client)
+
+        assert all("The safe is behind the boat." in one.text for one in answers)
+
+
+def test_settings_arrive_as_they_are(tmp_path: Path) -> None:
+    """Also where one is empty, which in the environment would be its default."""
+    given = Settings(home=tmp_path / "x", host="", port=0, master_key="ab" * 32, more_processes=3)
+    frame = frames.packed(Frame(0, reading.greeting(given), b""))
+    head = from_json(frame[16:])
+
+    assert reading.settings(head) == given
+
+
+async def test_nothing_of_the_working_folder_is_run(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = own_home.parent / "work"
+    (folder / "memoryd").mkdir(parents=True)
+    (folder / "memoryd" / "__init__.py").write_text("open('was_run', 'w')")
+    monkeypatch.chdir(folder)
+    process, ours = await sharing._spawned("info")
+    reader, writer = await asyncio.open_unix_connection(sock=ours)
+    writer.write(frames.packed(Frame(0, {"version": "0.0.1"}, b"")))
+
+    assert await reader.read() == b""
+    assert await process.wait() == 1
+    assert not (folder / "was_run").exists()
 
 
 async def test_none_is_started_where_none_is_wanted(database: db.Target) -> None:

@@ -49,14 +49,16 @@ class Daemon:
 
 
 @asynccontextmanager
-async def running(settings: Settings, say: Say, *, work: bool = True) -> AsyncIterator[Daemon]:
+async def running(
+    settings: Settings, say: Say, *, work: bool = True, beside: bool = False
+) -> AsyncIterator[Daemon]:
     """A daemon that is ready to serve: schema up to date, views complete.
 
     Without `work`, nothing is indexed or embedded in the background: a single command is over
-    before that is worth its start.
+    before that is worth its start. One that runs `beside` another answers as that does, or not.
     """
     async with postgres(settings, say) as (target, server):
-        await bring_up_to_date(target, say)
+        await (_check_alike(target) if beside else bring_up_to_date(target, say))
         pool = await db.open_pool(target, settings.pool_size)
         encoders = Encoders()
         worker = Worker(target, pool, encoders)
@@ -142,6 +144,20 @@ async def bring_up_to_date(target: db.Target, say: Say) -> None:
         outcomes = await rebuild.rebuild(target, lambda *_: None, partly=True)
         if outcomes:
             say(f"the views have a new definition; replayed {len(outcomes)} tenants into them")
+
+
+async def _check_alike(target: db.Target) -> None:
+    """That a second process is of the version of the first, and opens what that opens. The program
+    may have been upgraded, or the master key taken away, since the first one started.
+    """
+    conn = await db.connect(target, None)
+    try:
+        if not await migrate.current(conn):
+            raise errors.Unavailable("the program is newer than the daemon that runs: restart that")
+        if (state := await tenant_keys.state(conn)) in tenant_keys.DO:
+            raise errors.Unavailable(tenant_keys.DO[state])
+    finally:
+        await conn.close()
 
 
 async def check_open_address(daemon: Daemon) -> None:

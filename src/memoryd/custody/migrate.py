@@ -57,6 +57,14 @@ async def version(conn: db.Conn) -> int | None:
     return found
 
 
+async def current(conn: db.Conn) -> bool:
+    """Whether log and views are those that this program speaks, and complete."""
+    if await version(conn) != latest():
+        return False
+    found = await conn.fetchrow(db.query("migrate.view_definition"))
+    return found is not None and found["complete"] and found["sha256"] == view_hash()
+
+
 def check_version(number: int) -> None:
     if number < OLDEST_SERVER:
         raise errors.Unavailable(

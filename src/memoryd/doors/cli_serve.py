@@ -14,7 +14,9 @@ from memoryd.core.config import Settings
 from memoryd.doors import logs, reach, serving, tuning
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
-GRACE_SECONDS = 3  # for requests under way; with PostgreSQL's stop this stays under five
+GRACE_SECONDS = (
+    3  # for requests under way; with the stop of a second process and of PostgreSQL, some five
+)
 
 
 @main.command()

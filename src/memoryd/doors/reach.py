@@ -123,7 +123,8 @@ async def ask(
     answer = await send(client, method, path, again=False, **arguments)
     if answer.is_error:
         error = refusal(answer)
-        where = f" ({error.field})" if error.field else ""
+        limit = f", limit {error.limit}" if error.limit else ""
+        where = f" ({error.field}{limit})" if error.field else ""
         error.detail = f"{error.status}: {error.detail}{where}"
         raise error
     return answer

@@ -26,8 +26,10 @@ log = logging.getLogger("memoryd.sharing")
 READS = {"/api/v1/acb/build", "/api/v1/search"}  # POST; what takes long and changes no log
 RUSH = 4  # of them under way: then another process is worth its start
 LARGEST = 64 * 1024  # bytes of a request that is given away; a longer one is no usual question
+BODY_SECONDS = 1.0  # for its body; who sends it more slowly is no hurry for anyone
+ANSWER_SECONDS = 60.0  # as a statement of PostgreSQL may take; one that takes longer is stuck
 PAUSE_SECONDS = 30.0  # between two starts: one that fails at once is not tried all the time
-STOP_SECONDS = 5.0
+STOP_SECONDS = 1.5
 
 
 class Gone(Exception):
@@ -55,29 +57,39 @@ class Other:
         self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             self._writer.write(frames.packed(Frame(number, head, body)))
-            return await self._waiting[number]
+            return await asyncio.wait_for(self._waiting[number], ANSWER_SECONDS)
+        except TimeoutError as error:
+            self._process.kill()
+            raise Gone from error
         finally:
             del self._waiting[number]
 
-    async def listen(self, reader: asyncio.StreamReader) -> None:
-        """Until it is gone."""
-        while (frame := await frames.read(reader)) is not None:
-            self.ready = True
-            if (waiting := self._waiting.get(frame.number)) and not waiting.done():
-                waiting.set_result(frame)
-        self.ready = False
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(Gone())
+    async def live(self, reader: asyncio.StreamReader) -> None:
+        """Hear what it says, until it is gone."""
+        try:
+            while (frame := await frames.read(reader)) is not None:
+                self.ready = True
+                if (waiting := self._waiting.get(frame.number)) and not waiting.done():
+                    waiting.set_result(frame)
+        finally:
+            self.ready = False
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(Gone())
+            await self._end()
+
+    def close(self) -> None:
+        """Tell it to end."""
         self._writer.close()
 
-    async def stop(self) -> None:
-        self._writer.close()  # which tells it
+    async def _end(self) -> None:
+        self.close()
         try:
-            await asyncio.wait_for(self._process.wait(), STOP_SECONDS)
+            code = await asyncio.wait_for(self._process.wait(), STOP_SECONDS)
         except TimeoutError:
             self._process.kill()
-            await self._process.wait()
+            code = await self._process.wait()
+        log.info("process.ended", extra={"pid": self._process.pid, "code": code})
 
 
 class Shared:
@@ -85,6 +97,7 @@ class Shared:
 
     def __init__(self, app: ASGIApp, settings: Settings, log_level: str) -> None:
         self._app, self._settings, self._log_level = app, settings, log_level
+        self._most = min(settings.more_processes, os.cpu_count() or 1)
         self._own = 0  # reads under way here
         self._others: dict[asyncio.Task[None], Other] = {}
         self._tried = -PAUSE_SECONDS
@@ -109,18 +122,14 @@ class Shared:
             self._own -= 1
 
     async def _give(self, other: Other, scope: Scope, receive: Receive, send: Send) -> None:
-        message = await receive()
-        while message.get("more_body"):
-            more = await receive()
-            message = {**more, "body": message.get("body", b"") + more.get("body", b"")}
+        read: list[Message] = []
         head = [scope["path"], frames.listed(scope["headers"]), scope["client"]]
         try:
-            frame = await other.ask(head, message.get("body", b""))
-        except Gone:
-            waiting = iter([message])
+            frame = await other.ask(head, await _body(receive, read))
+        except (Gone, TimeoutError):
 
             async def again() -> Message:
-                return next(waiting, None) or await receive()
+                return read.pop(0) if read else await receive()
 
             await self._keep(scope, again, send)
             return
@@ -134,44 +143,62 @@ class Shared:
 
     def _lacks(self) -> bool:
         late = time.monotonic() - self._tried >= PAUSE_SECONDS
-        return late and len(self._others) < self._settings.more_processes
+        return late and len(self._others) < self._most
 
     async def _start(self) -> None:
         self._tried = time.monotonic()
-        ours, its = socket.socketpair()
         try:
+            process, ours = await _spawned(self._log_level)
+        except OSError as error:  # no more processes or files, say: then this one does all
+            log.warning("process.failed", extra={"error": str(error)})
+            return
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=frames.HELD_BYTES)
+        writer.write(frames.packed(Frame(reading.READY, reading.greeting(self._settings), b"")))
+        log.info("process.started", extra={"pid": process.pid})
+        other = Other(process, writer)
+        living = asyncio.create_task(other.live(reader))
+        self._others[living] = other
+        living.add_done_callback(self._others.pop)
+
+    async def stop(self) -> None:
+        for other in self._others.values():
+            other.close()
+        await asyncio.gather(*self._others)
+
+
+async def _spawned(log_level: str) -> tuple[asyncio.subprocess.Process, socket.socket]:
+    """The process, and our end of the socket between it and us.
+
+    Without the working folder in its path, where another `memoryd` may lie; and in a session of
+    its own, since Ctrl-C is for us.
+    """
+    ours, its = socket.socketpair()
+    with its:
+        try:
+            module = ("-P", "-m", reading.__name__)
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", reading.__name__, str(its.fileno()), self._log_level),
-                env=os.environ | _environment(self._settings),
+                *(sys.executable, *module, str(its.fileno()), log_level),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 pass_fds=[its.fileno()],
+                start_new_session=True,
             )
-        except OSError as error:  # too many processes, say: then this one does all
+        except BaseException:
             ours.close()
-            log.warning("process.failed", extra={"error": str(error)})
-            return
-        finally:
-            its.close()
-        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=frames.HELD_BYTES)
-        log.info("process.started", extra={"pid": process.pid})
-        other = Other(process, writer)
-        listening = asyncio.create_task(other.listen(reader))
-        self._others[listening] = other
-        listening.add_done_callback(self._ended)
-
-    def _ended(self, listening: asyncio.Task[None]) -> None:
-        self._others.pop(listening, None)
-        log.info("process.ended")
-
-    async def stop(self) -> None:
-        others = [*self._others.values()]
-        await asyncio.gather(*(one.stop() for one in others))
+            raise
+    return process, ours
 
 
-def _environment(settings: Settings) -> dict[str, str]:
-    """The same settings for another process, wherever these come from."""
-    return {f"MEMORYD_{name.upper()}": str(value) for name, value in vars(settings).items()}
+async def _body(receive: Receive, read: list[Message]) -> bytes:
+    """The whole of it, whose messages `read` then has; `Gone` if its sender is, and `TimeoutError`
+    if they take their time: both are for the first process.
+    """
+    async with asyncio.timeout(BODY_SECONDS):
+        while not read or read[-1].get("more_body"):
+            read.append(await receive())
+            if read[-1]["type"] != "http.request":
+                raise Gone
+    return b"".join(message.get("body", b"") for message in read)
 
 
 def _short(scope: Scope) -> bool:
