@@ -25,6 +25,8 @@ from memoryd.custody.isolation_sql import Attempt
 from memoryd.doors import reach
 from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
 
+PROBE_SECONDS = 10  # where nobody listens that is known at once; who is busy may take its time
+
 
 @main.command()
 @click.option(
@@ -82,7 +84,7 @@ async def _isolation(chosen: Settings) -> list[Attempt]:
 async def _served(chosen: Settings) -> Settings:
     """With the address of the daemon that runs, if one answers where it should."""
     url = chosen.url or f"http://{chosen.host}:{chosen.port}"
-    async with httpx.AsyncClient(timeout=2, verify=False) as client:  # noqa: S501  # a probe
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS, verify=False) as client:  # noqa: S501
         try:
             alive = (await client.get(f"{url}/healthz")).is_success
         except httpx.TransportError:
