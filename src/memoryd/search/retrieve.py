@@ -149,7 +149,7 @@ class Vectors:
 
     def _scan(self, among: NDArray[np.bool_]) -> tuple[Ints, Floats]:
         """The nearest, and the question's vector times their signs."""
-        nearest = _nearest(np.where(among, self._distances, np.uint16(FAR)))
+        nearest = _nearest(np.maximum(self._distances, ~among * np.uint16(FAR)))  # not `where`: 4x
         return nearest, self._products(nearest)
 
     def _products(self, docs: Ints) -> Floats:
