@@ -14,9 +14,7 @@ from memoryd.core.config import Settings
 from memoryd.doors import logs, reach, serving, tuning
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
-GRACE_SECONDS = (
-    3  # for requests under way; with the stop of a second process and of PostgreSQL, some five
-)
+GRACE_SECONDS = 3  # for requests under way; the stop of what it started takes some two more
 
 
 @main.command()
