@@ -39,9 +39,10 @@ class Spied(sharing.Other):
 
 @pytest.fixture
 async def shared(
-    database: db.Target, monkeypatch: pytest.MonkeyPatch
+    database: db.Target, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> AsyncIterator[tuple[sharing.Shared, httpx.AsyncClient]]:
     """A daemon with something to find, whose first rush is two requests."""
+    caplog.set_level("INFO", "memoryd.sharing")
     monkeypatch.setattr(sharing, "RUSH", 1)
     monkeypatch.setattr(sharing, "Other", Spied)
     Spied.given = 0
@@ -69,6 +70,15 @@ async def started(made: sharing.Shared, client: httpx.AsyncClient) -> sharing.Ot
         while not made._ready():
             await asyncio.sleep(0.02)
     return made._ready()[0]
+
+
+async def ended(made: sharing.Shared, caplog: pytest.LogCaptureFixture) -> None:
+    """One was started, and refused to answer."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while made._others:
+            await asyncio.sleep(0.02)
+    codes = [vars(one)["code"] for one in caplog.records if one.message == "process.ended"]
+    assert codes == [1]
 
 
 def compared(answer: httpx.Response) -> str:
@@ -245,7 +255,11 @@ async def test_where_no_process_can_be_started_the_first_does_all(
 
 @pytest.mark.parametrize("missing", ["schema", "views", "program"])
 async def test_a_program_of_another_version_changes_nothing_and_answers_nothing(
-    shared: Shared, database: db.Target, missing: str, monkeypatch: pytest.MonkeyPatch
+    shared: Shared,
+    database: db.Target,
+    missing: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """As after an upgrade beneath a daemon that runs."""
     made, client = shared
@@ -259,9 +273,7 @@ async def test_a_program_of_another_version_changes_nothing_and_answers_nothing(
         monkeypatch.setattr(reading, "__version__", "0.0.1")
     before = await conn.fetchval(tell + "from view_definition")
     answers = await rush(client)
-    async with asyncio.timeout(WAIT_SECONDS):
-        while made._others:
-            await asyncio.sleep(0.02)
+    await ended(made, caplog)
     after = await conn.fetchval(tell + "from view_definition")
     await conn.close()
 

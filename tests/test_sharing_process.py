@@ -3,10 +3,12 @@
 import asyncio
 import json
 import signal
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 import commands
 import conftest
@@ -18,14 +20,19 @@ from memoryd.core.config import Settings
 from memoryd.daemon import Daemon
 from memoryd.doors import app, frames, reading, sharing
 from memoryd.doors.frames import Frame
-from test_sharing import WAIT_SECONDS, rush
+from test_sharing import ASKED, BUILD, WAIT_SECONDS, ended, rush
 
 
 async def test_it_is_not_used_where_it_cannot_open_what_the_first_one_can(
-    daemon: Daemon, template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    daemon: Daemon,
+    template: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
 ) -> None:
     """The master key is taken away after the first one has used it."""
     monkeypatch.setattr(sharing, "RUSH", 1)
+    caplog.set_level("INFO", "memoryd.sharing")
     key = tmp_path / "master.key"
     async with conftest.cloned(daemon, template) as target:
         settings = Settings(database_url=conftest.dsn(target), home=tmp_path)
@@ -40,9 +47,7 @@ async def test_it_is_not_used_where_it_cannot_open_what_the_first_one_can(
             (await client.post("/api/v1/events", json=said)).raise_for_status()
             key.rename(tmp_path / "elsewhere")
             await rush(client)
-            async with asyncio.timeout(WAIT_SECONDS):
-                while made._others:
-                    await asyncio.sleep(0.02)
+            await ended(made, caplog)
             answers = await rush(client)
 
         assert all("The safe is behind the boat." in one.text for one in answers)
@@ -92,6 +97,25 @@ async def test_a_frame_that_is_cut_off_is_none() -> None:
     reader = asyncio.StreamReader()
     reader.feed_data(whole)
     assert await frames.read(reader) == Frame(7, [200, [["a", "b"]]], b"\0body")
+
+
+async def test_a_request_that_fails_is_answered_too() -> None:
+    """An application that says nothing: who asked must not wait."""
+
+    async def silent(*_: Any) -> None:
+        return
+
+    ours, its = socket.socketpair()
+    reader, first = await asyncio.open_unix_connection(sock=ours)
+    _, writer = await asyncio.open_unix_connection(sock=its)
+    await reading._answer(silent, Frame(7, [BUILD, [], None], to_json(ASKED)), writer)
+    answer = await frames.read(reader)
+    for end in (first, writer):
+        end.close()
+
+    assert answer is not None
+    assert (answer.number, answer.head[0]) == (7, 500)
+    assert from_json(answer.body)["status"] == 500
 
 
 def second(served: commands.Served) -> int | None:

@@ -153,7 +153,7 @@ async def _check_alike(target: db.Target) -> None:
     conn = await db.connect(target, None)
     try:
         if not await migrate.current(conn):
-            raise errors.Unavailable("the program is newer than the daemon that runs: restart that")
+            raise errors.Unavailable("the tables are not of this program: restart the daemon")
         if (state := await tenant_keys.state(conn)) in tenant_keys.DO:
             raise errors.Unavailable(tenant_keys.DO[state])
     finally:
