@@ -106,6 +106,28 @@ async def test_the_second_process_gives_the_same_bytes(shared: Shared) -> None:
     assert len({one.json()["acb_id"] for one in answers}) == 8
 
 
+async def test_the_slower_process_gets_less(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one embeds too: with as many requests as the other it would be done later."""
+    made, client = shared
+    await started(made, client)
+    app = made._app
+
+    async def slower(*call: Any) -> None:
+        await asyncio.sleep(1.0)
+        await app(*call)
+
+    monkeypatch.setattr(made, "_app", slower)
+    for _ in range(3):
+        await rush(client)
+    before = Spied.given
+    answers = await rush(client)
+
+    assert {one.status_code for one in answers} == {200}
+    assert 4 < Spied.given - before < 8  # more than its half; one that is idle is never left out
+
+
 async def test_what_was_just_recorded_is_found_by_either(shared: Shared) -> None:
     made, client = shared
     await started(made, client)
@@ -137,7 +159,7 @@ async def test_it_refuses_what_the_first_one_refuses(
     alone = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
     await started(made, client)
     before = Spied.given
-    monkeypatch.setattr(made, "_own", 99)  # as if it were busy
+    monkeypatch.setattr(made._own, "busy", 99)
     given_away = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
 
     assert Spied.given == before + len(REFUSED)
@@ -152,7 +174,7 @@ async def test_long_requests_and_those_with_a_query_stay(
     made, client = shared
     await started(made, client)
     before = Spied.given
-    monkeypatch.setattr(made, "_own", 99)
+    monkeypatch.setattr(made._own, "busy", 99)
     large = await client.post(BUILD, json={**ASKED, "query_text": "boat " * 20_000})
     queried = await client.post(f"{BUILD}?sort=up", json=ASKED)
 
@@ -183,7 +205,7 @@ async def test_what_it_did_not_answer_is_answered_by_the_first(shared: Shared) -
     os.kill(other._process.pid, signal.SIGSTOP)
     asking = asyncio.create_task(rush(client))
     async with asyncio.timeout(WAIT_SECONDS):
-        while not other.busy:
+        while not other.load.busy:
             await asyncio.sleep(0.01)
     os.kill(other._process.pid, signal.SIGKILL)
     answers = await asking
@@ -208,7 +230,7 @@ async def test_a_body_that_is_cut_off_is_not_acted_on(
 ) -> None:
     made, client = shared
     await started(made, client)
-    monkeypatch.setattr(made, "_own", 99)
+    monkeypatch.setattr(made._own, "busy", 99)
     before = Spied.given
     for pause in (0, sharing.BODY_SECONDS + 0.2):
         reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)

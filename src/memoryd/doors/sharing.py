@@ -11,8 +11,8 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,6 +24,7 @@ from memoryd.doors.frames import Frame
 log = logging.getLogger("memoryd.sharing")
 
 READS = {"/api/v1/acb/build", "/api/v1/search"}  # POST; what takes long and changes no log
+NEWEST = 1 / 16  # what the newest answer counts for in how fast a process is
 RUSH = 4  # of them under way: then another process is worth its start
 LARGEST = 64 * 1024  # bytes of a request that is given away; a longer one is no usual question
 BODY_SECONDS = 1.0  # for its body; who sends it more slowly is no hurry for anyone
@@ -36,18 +37,41 @@ class Gone(Exception):
     """The other process ended before it answered."""
 
 
+class Load:
+    """What one process has under way, and how fast it answers: the first one embeds as well, so
+    that as many requests take longer there.
+    """
+
+    def __init__(self, pace: float = 0.0) -> None:
+        self.busy = 0
+        self.pace = pace  # seconds that a request takes for each one that is under way with it
+
+    @property
+    def wait(self) -> float:
+        """Seconds until it would answer; none where nothing is under way."""
+        return self.busy * self.pace
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        self.busy += 1
+        beside, began = self.busy, time.monotonic()
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            self.pace += ((time.monotonic() - began) / beside - self.pace) * NEWEST
+
+
 class Other:
     """Another process, and what it has not answered yet."""
 
-    def __init__(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
-        self._process, self._writer = process, writer
+    def __init__(
+        self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter, pace: float
+    ) -> None:
+        self._process, self._writer, self.load = process, writer, Load(pace)
         self._numbers = itertools.count(reading.READY + 1)
         self._waiting: dict[int, asyncio.Future[Frame]] = {}
         self.ready = False
-
-    @property
-    def busy(self) -> int:
-        return len(self._waiting)
 
     async def ask(self, head: Any, body: bytes) -> Frame:
         """Its answer; `Gone` if it will give none."""
@@ -56,8 +80,9 @@ class Other:
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(frames.packed(Frame(number, head, body)))
-            return await asyncio.wait_for(self._waiting[number], ANSWER_SECONDS)
+            with self.load.one_more():
+                self._writer.write(frames.packed(Frame(number, head, body)))
+                return await asyncio.wait_for(self._waiting[number], ANSWER_SECONDS)
         except TimeoutError as error:
             self._process.kill()
             raise Gone from error
@@ -93,12 +118,12 @@ class Other:
 
 
 class Shared:
-    """`app`, of whose reads others answer as many at a time as it does itself."""
+    """`app`, of whose reads each is answered by the process that is likely to be done first."""
 
     def __init__(self, app: ASGIApp, settings: Settings, log_level: str) -> None:
         self._app, self._settings, self._log_level = app, settings, log_level
         self._most = min(settings.more_processes, os.cpu_count() or 1)
-        self._own = 0  # reads under way here
+        self._own = Load()
         self._others: dict[asyncio.Task[None], Other] = {}
         self._tried = -PAUSE_SECONDS
 
@@ -106,20 +131,17 @@ class Shared:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in READS:
             await self._app(scope, receive, send)
             return
-        if self._own >= RUSH and self._lacks():
+        if self._own.busy >= RUSH and self._lacks():
             await self._start()
-        other = min(self._ready(), key=lambda one: one.busy, default=None)
-        if other is not None and other.busy < self._own and _short(scope):
+        other = min(self._ready(), key=lambda one: one.load.wait, default=None)
+        if other is not None and other.load.wait < self._own.wait and _short(scope):
             await self._give(other, scope, receive, send)
         else:
             await self._keep(scope, receive, send)
 
     async def _keep(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._own += 1
-        try:
+        with self._own.one_more():
             await self._app(scope, receive, send)
-        finally:
-            self._own -= 1
 
     async def _give(self, other: Other, scope: Scope, receive: Receive, send: Send) -> None:
         read: list[Message] = []
@@ -155,7 +177,7 @@ class Shared:
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=frames.HELD_BYTES)
         writer.write(frames.packed(Frame(reading.READY, reading.greeting(self._settings), b"")))
         log.info("process.started", extra={"pid": process.pid})
-        other = Other(process, writer)
+        other = Other(process, writer, self._own.pace)
         living = asyncio.create_task(other.live(reader))
         self._others[living] = other
         living.add_done_callback(self._others.pop)

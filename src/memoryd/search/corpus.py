@@ -24,7 +24,7 @@ Ints = index.Ints
 Floats = NDArray[np.float64]
 News = Any  # a row of `index.news`: how far a tenant's index is
 
-AT_ONCE = 3  # searches of one tenant: more only take memory and connections from each other
+AT_ONCE = 2  # searches of one tenant: more only take memory, caches and connections from each other
 SIGHTS = 16  # readers of one tenant whose view is kept
 
 
