@@ -2,93 +2,24 @@
 
 import asyncio
 import json
-import os
-import signal
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import pytest
 
-import conftest
 import make
-from memoryd import daemon as composition
+import rushes
 from memoryd.core import db
-from memoryd.doors import app, reading, sharing
-from memoryd.doors.frames import Frame
-
-BUILD, SEARCH = "/api/v1/acb/build", "/api/v1/search"
-ASKED = {
-    "session_id": "s1",
-    "query_text": "which boat came in late?",
-    "now": "2026-05-01T12:00:00Z",
-}
-WAIT_SECONDS = 60
-
-
-class Spied(sharing.Other):
-    """Counts what it is given."""
-
-    given = 0
-
-    async def ask(self, head: Any, body: bytes) -> Frame:
-        Spied.given += 1
-        return await super().ask(head, body)
+from memoryd.doors import sharing
+from rushes import ASKED, BUILD, SEARCH, WAIT_SECONDS, Shared, Spied, compared, rush, started
 
 
 @pytest.fixture
 async def shared(
     database: db.Target, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> AsyncIterator[tuple[sharing.Shared, httpx.AsyncClient]]:
-    """A daemon with something to find, whose first rush is two requests."""
-    caplog.set_level("INFO", "memoryd.sharing")
-    monkeypatch.setattr(sharing, "RUSH", 1)
-    monkeypatch.setattr(sharing, "Other", Spied)
-    Spied.given = 0
-    settings = conftest.outside(database)
-    async with (
-        composition.running(settings, print, work=False) as running,
-        sharing.shared(app.build(running), settings, "info") as made,
-        conftest.serving(running, made) as url,
-        conftest.asking(url) as client,
-    ):
-        events = [make.body(content={"text": f"Boat {at} came in late."}) for at in range(30)]
-        (await client.post("/api/v1/events/batch", json={"events": events})).raise_for_status()
-        assert isinstance(made, sharing.Shared)
-        yield made, client
-
-
-async def rush(client: httpx.AsyncClient, path: str = BUILD, **given: Any) -> list[httpx.Response]:
-    asked = {"json": ASKED, **given}
-    return await asyncio.gather(*(client.post(path, **asked) for _ in range(8)))
-
-
-async def started(made: sharing.Shared, client: httpx.AsyncClient) -> sharing.Other:
-    await rush(client)
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not made._ready():
-            await asyncio.sleep(0.02)
-    return made._ready()[0]
-
-
-async def ended(made: sharing.Shared, caplog: pytest.LogCaptureFixture) -> None:
-    """One was started, and refused to answer."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while made._others:
-            await asyncio.sleep(0.02)
-    codes = [vars(one)["code"] for one in caplog.records if one.message == "process.ended"]
-    assert codes == [1]
-
-
-def compared(answer: httpx.Response) -> str:
-    """Without what stands outside the promise of same bytes: the id and the timings."""
-    found = answer.json()
-    found["acb_id"] = found["provenance"]["timings_ms"] = None
-    return json.dumps(found)
-
-
-Shared = tuple[sharing.Shared, httpx.AsyncClient]
+) -> AsyncIterator[Shared]:
+    async with rushes.daemon_on(database, monkeypatch, caplog) as made:
+        yield made
 
 
 async def test_the_second_process_gives_the_same_bytes(shared: Shared) -> None:
@@ -126,6 +57,26 @@ async def test_the_slower_process_gets_less(
 
     assert {one.status_code for one in answers} == {200}
     assert 4 < Spied.given - before < 8  # more than its half; one that is idle is never left out
+
+
+async def test_who_asks_for_much_waits_for_itself_alone(shared: Shared) -> None:
+    made, client = shared
+    await started(made, client)
+    line = made._line({"headers": []})
+    for _ in range(2 * sharing.PLACES):  # of the first process and the second
+        await line.acquire()
+    waiting = asyncio.create_task(client.post(BUILD, json=ASKED))
+    fast = await client.post(BUILD, json={"session_id": "s1"})
+    stranger = {"authorization": "Bearer mdk_nobody"}
+    elsewhere = await client.post(BUILD, json=ASKED, headers=stranger)
+    await asyncio.wait([waiting], timeout=0.5)  # far longer than it takes
+
+    assert (fast.status_code, elsewhere.status_code) == (200, 401)
+    assert not waiting.done()
+    line.release()
+    assert (await waiting).status_code == 200
+    del line
+    assert not made._lines  # nobody is left in one
 
 
 async def test_what_was_just_recorded_is_found_by_either(shared: Shared) -> None:
@@ -199,32 +150,6 @@ async def test_who_asked_for_what_is_kept_once_whoever_answered(shared: Shared) 
     assert [seen.count(one) for one in built] == [1] * 8
 
 
-async def test_what_it_did_not_answer_is_answered_by_the_first(shared: Shared) -> None:
-    made, client = shared
-    other = await started(made, client)
-    os.kill(other._process.pid, signal.SIGSTOP)
-    asking = asyncio.create_task(rush(client))
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not other.load.busy:
-            await asyncio.sleep(0.01)
-    os.kill(other._process.pid, signal.SIGKILL)
-    answers = await asking
-
-    assert {one.status_code for one in answers} == {200}
-    assert not made._ready()
-
-
-async def test_one_that_is_stuck_is_ended(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, client = shared
-    other = await started(made, client)
-    monkeypatch.setattr(sharing, "ANSWER_SECONDS", 0.5)
-    os.kill(other._process.pid, signal.SIGSTOP)
-    answers = await rush(client)
-
-    assert {one.status_code for one in answers} == {200}
-    assert await other._process.wait() == -signal.SIGKILL
-
-
 async def test_a_body_that_is_cut_off_is_not_acted_on(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,57 +172,3 @@ async def test_a_body_that_is_cut_off_is_not_acted_on(
 
     assert refused.startswith(b"HTTP/1.1 421")
     assert Spied.given == before
-
-
-async def test_one_that_ended_is_followed_by_another(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made, client = shared
-    first = await started(made, client)
-    first._process.kill()
-    await first._process.wait()
-    monkeypatch.setattr(sharing, "PAUSE_SECONDS", 0.0)
-    second = await started(made, client)
-
-    assert second._process.pid != first._process.pid
-    assert {one.status_code for one in await rush(client)} == {200}
-
-
-async def test_where_no_process_can_be_started_the_first_does_all(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    made, client = shared
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    answers = await rush(client)
-
-    assert {one.status_code for one in answers} == {200}
-    assert not made._others
-    assert "process.failed" in caplog.messages
-
-
-@pytest.mark.parametrize("missing", ["schema", "views", "program"])
-async def test_a_program_of_another_version_changes_nothing_and_answers_nothing(
-    shared: Shared,
-    database: db.Target,
-    missing: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """As after an upgrade beneath a daemon that runs."""
-    made, client = shared
-    conn = await db.connect(database, None)
-    tell = "select array[(select max(version) from migrations)::text, sha256::text] "
-    if missing == "schema":
-        await conn.execute("delete from migrations where version > 1")
-    elif missing == "views":
-        await conn.execute("update view_definition set sha256 = 'older'")
-    else:
-        monkeypatch.setattr(reading, "__version__", "0.0.1")
-    before = await conn.fetchval(tell + "from view_definition")
-    answers = await rush(client)
-    await ended(made, caplog)
-    after = await conn.fetchval(tell + "from view_definition")
-    await conn.close()
-
-    assert {one.status_code for one in answers} == {200}
-    assert (after, Spied.given) == (before, 0)

@@ -20,7 +20,7 @@ from memoryd.core.config import Settings
 from memoryd.daemon import Daemon
 from memoryd.doors import app, frames, reading, sharing
 from memoryd.doors.frames import Frame
-from test_sharing import ASKED, BUILD, WAIT_SECONDS, ended, rush
+from rushes import ASKED, BUILD, WAIT_SECONDS, ended, rush
 
 
 async def test_it_is_not_used_where_it_cannot_open_what_the_first_one_can(

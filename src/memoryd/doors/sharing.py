@@ -1,7 +1,8 @@
 """Gives searches and bundles to a second process when several are asked for at once.
 
 One process runs one thread of Python at a time, however many processors there are. The second one
-is started by the first rush, not before: who is alone with a daemon does without its memory.
+is started by the first rush, not before: who is alone with a daemon does without its memory. Who
+asks for more at once than the processes can work on waits here, for whichever has room first.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import os
 import socket
 import sys
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -23,9 +25,11 @@ from memoryd.doors.frames import Frame
 
 log = logging.getLogger("memoryd.sharing")
 
-READS = {"/api/v1/acb/build", "/api/v1/search"}  # POST; what takes long and changes no log
+BUILD = "/api/v1/acb/build"
+READS = {BUILD, "/api/v1/search"}  # POST; what takes long and changes no log
 NEWEST = 1 / 16  # what the newest answer counts for in how fast a process is
 RUSH = 4  # of them under way: then another process is worth its start
+PLACES = 2  # in a process for each caller: more take processors and caches from each other
 LARGEST = 64 * 1024  # bytes of a request that is given away; a longer one is no usual question
 BODY_SECONDS = 1.0  # for its body; who sends it more slowly is no hurry for anyone
 ANSWER_SECONDS = 60.0  # as a statement of PostgreSQL may take; one that takes longer is stuck
@@ -125,6 +129,9 @@ class Shared:
         self._most = min(settings.more_processes, os.cpu_count() or 1)
         self._own = Load()
         self._others: dict[asyncio.Task[None], Other] = {}
+        # Of each caller's reads; one is there as long as somebody stands in it.
+        self._lines: weakref.WeakValueDictionary[bytes, asyncio.Semaphore]
+        self._lines = weakref.WeakValueDictionary()
         self._tried = -PAUSE_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,32 +140,53 @@ class Shared:
             return
         if self._own.busy >= RUSH and self._lacks():
             await self._start()
-        other = min(self._ready(), key=lambda one: one.load.wait, default=None)
-        if other is not None and other.load.wait < self._own.wait and _short(scope):
-            await self._give(other, scope, receive, send)
+        if self._ready() and _short(scope):
+            await self._share(scope, receive, send)
         else:
             await self._keep(scope, receive, send)
 
-    async def _keep(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._own.one_more():
-            await self._app(scope, receive, send)
-
-    async def _give(self, other: Other, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _share(self, scope: Scope, receive: Receive, send: Send) -> None:
         read: list[Message] = []
+
+        async def again() -> Message:
+            return read.pop(0) if read else await receive()
+
+        try:
+            body = await _body(receive, read)
+        except (Gone, TimeoutError):
+            await self._keep(scope, again, send)
+            return
+        if scope["path"] == BUILD and b"query_text" not in body:  # done before its turn would come
+            await self._choose(scope, body, again, send)
+            return
+        async with self._line(scope):
+            await self._choose(scope, body, again, send)
+
+    def _line(self, scope: Scope) -> asyncio.Semaphore:
+        """By key, so that nobody waits for another tenant."""
+        caller = dict(scope["headers"]).get(b"authorization", b"")
+        places = PLACES * (1 + len(self._ready()))
+        return self._lines.setdefault(caller, asyncio.Semaphore(places))
+
+    async def _choose(self, scope: Scope, body: bytes, again: Receive, send: Send) -> None:
+        other = min(self._ready(), key=lambda one: one.load.wait, default=None)
+        if other is None or other.load.wait >= self._own.wait:
+            await self._keep(scope, again, send)
+            return
         head = [scope["path"], frames.listed(scope["headers"]), scope["client"]]
         try:
-            frame = await other.ask(head, await _body(receive, read))
-        except (Gone, TimeoutError):
-
-            async def again() -> Message:
-                return read.pop(0) if read else await receive()
-
+            frame = await other.ask(head, body)
+        except Gone:
             await self._keep(scope, again, send)
             return
         status, listed = frame.head
         headers = frames.headers(listed)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": frame.body})
+
+    async def _keep(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._own.one_more():
+            await self._app(scope, receive, send)
 
     def _ready(self) -> list[Other]:
         return [one for one in self._others.values() if one.ready]
