@@ -38,14 +38,17 @@ class Spied(sharing.Other):
 
 @asynccontextmanager
 async def daemon_on(
-    database: db.Target, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    database: db.Target,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    **given: Any,
 ) -> AsyncIterator[Shared]:
     """A daemon with something to find, whose first rush is two requests."""
     caplog.set_level("INFO", "memoryd.sharing")
     monkeypatch.setattr(sharing, "RUSH", 1)
     monkeypatch.setattr(sharing, "Other", Spied)
     Spied.given = 0
-    settings = conftest.outside(database)
+    settings = conftest.outside(database, **given)
     async with (
         composition.running(settings, print, work=False) as running,
         sharing.shared(app.build(running), settings, "info") as made,

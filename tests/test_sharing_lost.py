@@ -6,12 +6,14 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 
+import httpx
 import pytest
+from starlette.types import Message
 
 import rushes
 from memoryd.core import db
 from memoryd.doors import reading, sharing
-from rushes import WAIT_SECONDS, Shared, Spied, ended, rush, started
+from rushes import ASKED, BUILD, WAIT_SECONDS, Shared, Spied, ended, rush, started
 
 
 @pytest.fixture
@@ -60,6 +62,59 @@ async def test_one_that_ended_is_followed_by_another(
 
     assert second._process.pid != first._process.pid
     assert {one.status_code for one in await rush(client)} == {200}
+
+
+async def test_who_reads_slowly_holds_no_place(shared: Shared) -> None:
+    """Else four who never read their answers would be all that their key is ever answered."""
+    made, client = shared
+    await started(made, client)
+    request = httpx.Request("POST", f"{client.base_url}{BUILD}", json=ASKED)
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": BUILD,
+        "raw_path": BUILD.encode(),
+        "query_string": b"",
+        "headers": [(k.lower(), v) for k, v in request.headers.raw],
+        "scheme": "http",
+        "http_version": "1.1",
+        "root_path": "",
+        "client": ("127.0.0.1", 1),
+    }
+    reading_none, begun = asyncio.Event(), 0
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": request.content, "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal begun
+        assert message["status"] == 200
+        begun += 1
+        await reading_none.wait()
+
+    stalled = [asyncio.create_task(made(scope, receive, send)) for _ in range(2 * sharing.PLACES)]
+    async with asyncio.timeout(WAIT_SECONDS):
+        while begun < len(stalled):
+            await asyncio.sleep(0.01)
+        answers = await rush(client)
+    for one in stalled:
+        one.cancel()
+
+    assert {one.status_code for one in answers} == {200}
+
+
+async def test_where_more_are_allowed_a_longer_rush_starts_them(
+    database: db.Target, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sharing, "PAUSE_SECONDS", 1.0)
+    async with rushes.daemon_on(database, monkeypatch, caplog, more_processes=2) as (made, client):
+        async with asyncio.timeout(WAIT_SECONDS):
+            while len(made._ready()) < 2:
+                await rush(client)
+        answers = await rush(client)
+
+    assert {one.status_code for one in answers} == {200}
+    assert caplog.messages.count("process.started") == 2
 
 
 async def test_where_no_process_can_be_started_the_first_does_all(

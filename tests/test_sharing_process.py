@@ -138,4 +138,5 @@ async def test_it_ends_with_the_daemon_however_that_ends(
         servers.until(lambda: not servers.known(pid))
         servers.until(lambda: not servers.processes(str(own_home)))
 
-    assert served.process.returncode == (-number if number == signal.SIGKILL else 0)
+    expected = -number if number == signal.SIGKILL else 0
+    assert served.process.returncode == expected, served.log.read_text()

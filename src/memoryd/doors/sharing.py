@@ -14,7 +14,7 @@ import sys
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,7 +28,7 @@ log = logging.getLogger("memoryd.sharing")
 BUILD = "/api/v1/acb/build"
 READS = {BUILD, "/api/v1/search"}  # POST; what takes long and changes no log
 NEWEST = 1 / 16  # what the newest answer counts for in how fast a process is
-RUSH = 4  # of them under way: then another process is worth its start
+RUSH = 4  # of them for each process: then another one is worth its start
 PLACES = 2  # in a process for each caller: more take processors and caches from each other
 LARGEST = 64 * 1024  # bytes of a request that is given away; a longer one is no usual question
 BODY_SECONDS = 1.0  # for its body; who sends it more slowly is no hurry for anyone
@@ -127,6 +127,7 @@ class Shared:
     def __init__(self, app: ASGIApp, settings: Settings, log_level: str) -> None:
         self._app, self._settings, self._log_level = app, settings, log_level
         self._most = min(settings.more_processes, os.cpu_count() or 1)
+        self._reads = 0  # asked for and not yet answered, by whomever
         self._own = Load()
         self._others: dict[asyncio.Task[None], Other] = {}
         # Of each caller's reads; one is there as long as somebody stands in it.
@@ -138,12 +139,16 @@ class Shared:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in READS:
             await self._app(scope, receive, send)
             return
-        if self._own.busy >= RUSH and self._lacks():
-            await self._start()
-        if self._ready() and _short(scope):
-            await self._share(scope, receive, send)
-        else:
-            await self._keep(scope, receive, send)
+        self._reads += 1
+        try:
+            if self._reads >= RUSH * (1 + len(self._others)) and self._lacks():
+                await self._start()
+            if self._ready() and _short(scope):
+                await self._share(scope, receive, send)
+            else:
+                await self._keep(scope, receive, send)
+        finally:
+            self._reads -= 1
 
     async def _share(self, scope: Scope, receive: Receive, send: Send) -> None:
         read: list[Message] = []
@@ -157,10 +162,12 @@ class Shared:
             await self._keep(scope, again, send)
             return
         if scope["path"] == BUILD and b"query_text" not in body:  # done before its turn would come
-            await self._choose(scope, body, again, send)
-            return
-        async with self._line(scope):
-            await self._choose(scope, body, again, send)
+            answer = await self._answered(scope, body, again)
+        else:
+            async with self._line(scope):
+                answer = await self._answered(scope, body, again)
+        for message in answer:  # with its place given up: it may be read slowly
+            await send(message)
 
     def _line(self, scope: Scope) -> asyncio.Semaphore:
         """By key, so that nobody waits for another tenant."""
@@ -168,21 +175,19 @@ class Shared:
         places = PLACES * (1 + len(self._ready()))
         return self._lines.setdefault(caller, asyncio.Semaphore(places))
 
-    async def _choose(self, scope: Scope, body: bytes, again: Receive, send: Send) -> None:
+    async def _answered(self, scope: Scope, body: bytes, again: Receive) -> list[Message]:
         other = min(self._ready(), key=lambda one: one.load.wait, default=None)
-        if other is None or other.load.wait >= self._own.wait:
-            await self._keep(scope, again, send)
-            return
-        head = [scope["path"], frames.listed(scope["headers"]), scope["client"]]
-        try:
-            frame = await other.ask(head, body)
-        except Gone:
-            await self._keep(scope, again, send)
-            return
-        status, listed = frame.head
-        headers = frames.headers(listed)
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": frame.body})
+        if other is not None and other.load.wait < self._own.wait:
+            head = [scope["path"], frames.listed(scope["headers"]), scope["client"]]
+            with suppress(Gone):
+                return _sent(await other.ask(head, body))
+        sent: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            sent.append(message)
+
+        await self._keep(scope, again, keep)
+        return sent
 
     async def _keep(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._own.one_more():
@@ -249,6 +254,15 @@ async def _body(receive: Receive, read: list[Message]) -> bytes:
             if read[-1]["type"] != "http.request":
                 raise Gone
     return b"".join(message.get("body", b"") for message in read)
+
+
+def _sent(answer: Frame) -> list[Message]:
+    status, listed = answer.head
+    headers = frames.headers(listed)
+    return [
+        {"type": "http.response.start", "status": status, "headers": headers},
+        {"type": "http.response.body", "body": answer.body},
+    ]
 
 
 def _short(scope: Scope) -> bool:
