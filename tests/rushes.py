@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx
@@ -13,7 +13,7 @@ import conftest
 import make
 from memoryd import daemon as composition
 from memoryd.core import db
-from memoryd.doors import app, sharing
+from memoryd.doors import app, beside, sharing
 from memoryd.doors.frames import Frame
 
 BUILD, SEARCH = "/api/v1/acb/build", "/api/v1/search"
@@ -26,7 +26,7 @@ WAIT_SECONDS = 60
 Shared = tuple[sharing.Shared, httpx.AsyncClient]
 
 
-class Spied(sharing.Other):
+class Spied(beside.Other):
     """Counts what it is given."""
 
     given = 0
@@ -46,7 +46,7 @@ async def daemon_on(
     """A daemon with something to find, whose first rush is two requests."""
     caplog.set_level("INFO", "memoryd.sharing")
     monkeypatch.setattr(sharing, "RUSH", 1)
-    monkeypatch.setattr(sharing, "Other", Spied)
+    monkeypatch.setattr(beside, "Other", Spied)
     Spied.given = 0
     settings = conftest.outside(database, **given)
     async with (
@@ -66,12 +66,21 @@ async def rush(client: httpx.AsyncClient, path: str = BUILD, **given: Any) -> li
     return await asyncio.gather(*(client.post(path, **asked) for _ in range(8)))
 
 
-async def started(made: sharing.Shared, client: httpx.AsyncClient) -> sharing.Other:
+async def started(made: sharing.Shared, client: httpx.AsyncClient) -> beside.Other:
     await rush(client)
     async with asyncio.timeout(WAIT_SECONDS):
         while not made._ready():
             await asyncio.sleep(0.02)
     return made._ready()[0]
+
+
+@contextmanager
+def occupied(made: sharing.Shared) -> Iterator[None]:
+    """The first process has much to do."""
+    with ExitStack() as held:
+        for _ in range(9):
+            held.enter_context(made._own.one_more())
+        yield
 
 
 async def ended(made: sharing.Shared, caplog: pytest.LogCaptureFixture) -> None:

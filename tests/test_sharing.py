@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from starlette.types import Scope
 
 import make
 import rushes
 from memoryd.core import db
-from memoryd.doors import sharing
+from memoryd.doors import beside, sharing
 from rushes import ASKED, BUILD, SEARCH, WAIT_SECONDS, Shared, Spied, compared, rush, started
 
 
@@ -103,15 +104,13 @@ REFUSED: list[tuple[dict[str, Any], int, str | None]] = [
 ]
 
 
-async def test_it_refuses_what_the_first_one_refuses(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_it_refuses_what_the_first_one_refuses(shared: Shared) -> None:
     made, client = shared
     alone = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
     await started(made, client)
     before = Spied.given
-    monkeypatch.setattr(made._own, "busy", 99)
-    given_away = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
+    with rushes.occupied(made):
+        given_away = [await client.post(BUILD, **given) for given, _, _ in REFUSED]
 
     assert Spied.given == before + len(REFUSED)
     assert [one.content for one in given_away] == [one.content for one in alone]
@@ -119,19 +118,37 @@ async def test_it_refuses_what_the_first_one_refuses(
         assert (answer.status_code, answer.json().get("field")) == (status, field)
 
 
-async def test_long_requests_and_those_with_a_query_stay(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_long_requests_and_those_with_a_query_stay(shared: Shared) -> None:
     made, client = shared
     await started(made, client)
     before = Spied.given
-    monkeypatch.setattr(made._own, "busy", 99)
-    large = await client.post(BUILD, json={**ASKED, "query_text": "boat " * 20_000})
-    queried = await client.post(f"{BUILD}?sort=up", json=ASKED)
+    with rushes.occupied(made):
+        large = await client.post(BUILD, json={**ASKED, "query_text": "boat " * 20_000})
+        queried = await client.post(f"{BUILD}?sort=up", json=ASKED)
 
     assert Spied.given == before
     assert large.json()["field"] == "query_text"
     assert queried.json()["field"] == "sort"
+
+
+async def test_a_body_that_comes_in_pieces_is_shared_too(shared: Shared) -> None:
+    """As streaming clients send it, without saying how long it is."""
+    made, client = shared
+    await started(made, client)
+    before = Spied.given
+    body = json.dumps(ASKED).encode()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for at in range(0, len(body), 20):
+            yield body[at : at + 20]
+
+    with rushes.occupied(made):
+        headers = {"content-type": "application/json"}
+        whole = await client.post(BUILD, json=ASKED)
+        streamed = await client.post(BUILD, content=pieces(), headers=headers)
+
+    assert Spied.given == before + 2
+    assert compared(streamed) == compared(whole)
 
 
 async def test_who_asked_for_what_is_kept_once_whoever_answered(shared: Shared) -> None:
@@ -151,17 +168,17 @@ async def test_who_asked_for_what_is_kept_once_whoever_answered(shared: Shared) 
 
 
 async def test_a_body_that_is_cut_off_is_not_acted_on(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
+    shared: Shared, caplog: pytest.LogCaptureFixture
 ) -> None:
     made, client = shared
     await started(made, client)
-    monkeypatch.setattr(made._own, "busy", 99)
-    before = Spied.given
+    before, pace = Spied.given, made._own.pace
     for pause in (0, sharing.BODY_SECONDS + 0.2):
         reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
         head = f"POST {BUILD} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         writer.write(f"{head}Content-Length: 900\r\n\r\n{json.dumps(ASKED)}".encode())
         await asyncio.sleep(pause)
+        assert made._own.busy == 0
         writer.close()
         assert await reader.read() == b""
     foreign, stalled = await asyncio.open_connection(client.base_url.host, client.base_url.port)
@@ -172,3 +189,47 @@ async def test_a_body_that_is_cut_off_is_not_acted_on(
 
     assert refused.startswith(b"HTTP/1.1 421")
     assert Spied.given == before
+    assert made._own.pace == pace  # how slowly somebody sends says nothing of the process
+    assert "request.failed" not in caplog.messages
+
+
+async def test_who_left_the_line_costs_nothing(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, client = shared
+    await started(made, client)
+    answered: list[str] = []
+    app = made._app
+
+    async def counted(scope: Scope, *rest: Any) -> None:
+        answered.append(scope["path"])
+        await app(scope, *rest)
+
+    monkeypatch.setattr(made, "_app", counted)
+    before, line = Spied.given, made._line({"headers": []})
+    for _ in range(2 * sharing.PLACES):
+        await line.acquire()
+    body = json.dumps(ASKED).encode()
+    head = f"POST {BUILD} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    for _ in range(5):
+        _, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        await asyncio.sleep(0.05)
+        writer.close()
+    waiting = asyncio.create_task(client.post(BUILD, json=ASKED))
+    await asyncio.sleep(0.3)
+    stood = made._reads
+    line.release()
+
+    assert (await waiting).status_code == 200
+    assert stood == 6
+    assert len(answered) + Spied.given - before == 1
+
+
+async def test_a_process_is_as_far_behind_as_its_oldest_request() -> None:
+    load = beside.Load()
+    with load.one_more():
+        await asyncio.sleep(0.05)
+        waited = load.wait
+    assert 0.05 <= waited < 5
+    assert load.wait == 0

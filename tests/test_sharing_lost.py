@@ -12,7 +12,7 @@ from starlette.types import Message
 
 import rushes
 from memoryd.core import db
-from memoryd.doors import reading, sharing
+from memoryd.doors import beside, reading, sharing
 from rushes import ASKED, BUILD, WAIT_SECONDS, Shared, Spied, ended, rush, started
 
 
@@ -42,7 +42,7 @@ async def test_what_it_did_not_answer_is_answered_by_the_first(shared: Shared) -
 async def test_one_that_is_stuck_is_ended(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     made, client = shared
     other = await started(made, client)
-    monkeypatch.setattr(sharing, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(beside, "ANSWER_SECONDS", 0.5)
     os.kill(other._process.pid, signal.SIGSTOP)
     answers = await rush(client)
 

@@ -18,7 +18,7 @@ from memoryd import daemon as composition
 from memoryd.core import db
 from memoryd.core.config import Settings
 from memoryd.daemon import Daemon
-from memoryd.doors import app, frames, reading, sharing
+from memoryd.doors import app, beside, frames, reading, sharing
 from memoryd.doors.frames import Frame
 from rushes import ASKED, BUILD, WAIT_SECONDS, ended, rush
 
@@ -69,7 +69,7 @@ async def test_nothing_of_the_working_folder_is_run(
     (folder / "memoryd").mkdir(parents=True)
     (folder / "memoryd" / "__init__.py").write_text("open('was_run', 'w')")
     monkeypatch.chdir(folder)
-    process, ours = await sharing._spawned("info")
+    process, ours = await beside.spawned("info")
     reader, writer = await asyncio.open_unix_connection(sock=ours)
     writer.write(frames.packed(Frame(0, {"version": "0.0.1"}, b"")))
 

@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryd.core import db, errors, ids
@@ -31,6 +32,7 @@ log = logging.getLogger("memoryd.http")
 
 MORE = "POST /api/v1/references/upload and /api/v1/artifacts take more"
 
+CUT_OFF = 499  # as proxies log it: the client left before it had said all
 MAX_FIELDS = 100  # of a request or an event; there are some twenty
 
 LONGEST_NAME = 100  # characters of a field's name that a refusal repeats
@@ -224,6 +226,8 @@ class Gate:
 
         try:
             await self._serve(scope, receive, watched)
+        except ClientDisconnect:
+            status = CUT_OFF
         except Exception as error:  # noqa: BLE001  # the client has its answer; here is the log's
             log.error("request.failed", extra=logs.whereabouts(error))  # noqa: TRY400
         finally:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,8 @@ async def _answer(gate: ASGIApp, asked: Frame, writer: asyncio.StreamWriter) -> 
     head = [start["status"], frames.listed(start["headers"])]
     body = b"".join(part.get("body", b"") for part in parts)
     writer.write(frames.packed(Frame(asked.number, head, body)))
-    await writer.drain()
+    with suppress(ConnectionError):  # the first process is gone, and this one ends
+        await writer.drain()
 
 
 def main() -> None:
