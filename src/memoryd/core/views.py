@@ -53,8 +53,7 @@ async def _decide(conn: db.Conn, event: Event, keys: Keys) -> None:
     said = event.content
     decision_id = ids.same("dec", event.event_id)
     old, scope = said.get("supersedes"), said.get("scope", "project")
-    if old:
-        await _supersede(conn, event, old, decision_id)
+    old = old and await _supersede(conn, event, old, decision_id)
     rivals = await conn.fetch(db.query("project.rivals"), *_owner(event), scope)
     parts = ("rationale", "constraints", "alternatives", "consequences")
     await conn.execute(
@@ -66,11 +65,12 @@ async def _decide(conn: db.Conn, event: Event, keys: Keys) -> None:
     )
 
 
-async def _supersede(conn: db.Conn, event: Event, old: str, new: str) -> None:
+async def _supersede(conn: db.Conn, event: Event, old: str, new: str) -> str:
+    """Returns which it was: what an erased one had replaced, in that one's place."""
     changed = (*_owner(event), old, new, event.position)
     row = await conn.fetchrow(db.query("project.supersede"), *changed)
     if row is None and await _erased_since(conn, event, old):
-        return
+        return old
     if row is None:
         raise errors.Invalid(
             f"there is no decision {old!r} {_where(event)}", field="content.supersedes"
@@ -81,6 +81,7 @@ async def _supersede(conn: db.Conn, event: Event, old: str, new: str) -> None:
             f"decision {old!r} was superseded already: supersede {last!r}, which holds now",
             field="content.supersedes",
         )
+    return str(row["decision_id"])
 
 
 async def _erased_since(conn: db.Conn, event: Event, referred: str | None) -> bool:

@@ -50,10 +50,13 @@ order by position;
 select set_config('memoryd.erasure', $1, true);
 
 -- name: empty
+-- Of a decision the tombstone keeps the id of the one that it had replaced, for its successor.
 update events
 set ts = recorded_at, session_id = '', user_id = '', agent_id = '', channel = 'private',
     actor_type = 'tool', actor_id = '', kind = 'erasure', sensitivity = 'none', tags = '{}',
-    content = jsonb_build_object('erased_by', $3::text), refs = '{}',
+    content = jsonb_strip_nulls(jsonb_build_object('erased_by', $3::text, 'replaced',
+      (select d.supersedes from decisions d
+       where d.tenant_id = $1 and d.position = events.position))), refs = '{}',
     idempotency_key = null, request_hash = null
 where tenant_id = $1 and position = any($2::bigint[]);
 

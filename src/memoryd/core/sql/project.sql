@@ -12,12 +12,22 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
         (select actor_id from events where tenant_id = $1 and event_id = $2));
 
 -- name: supersede
--- Answers who superseded it: this decision, or the one that was earlier.
+-- Answers which decision it was, and who superseded it: this decision, or the one that was earlier.
+-- What replaced one that was erased since ($5) replaces what that had replaced, or it would hold
+-- again beside its successor.
+with recursive named (decision_id) as (
+  select $5::text
+  union
+  select e.content->>'replaced' from named n
+  join events e on e.tenant_id = $1 and e.event_id = 'evt_' || substr(n.decision_id, 5)
+    and e.kind = 'erasure'
+  join events act on act.tenant_id = $1 and act.event_id = e.content->>'erased_by'
+    and act.position > $7)
 update decisions
 set superseded_by = coalesce(superseded_by, $6), until = coalesce(until, $7)
-where tenant_id = $1 and decision_id = $5
+where tenant_id = $1 and decision_id = any(array(select n.decision_id from named n))
   and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
-returning superseded_by;
+returning decision_id, superseded_by;
 
 -- name: erased_since
 -- Whether an event ($2) was erased by one beyond the position $3.

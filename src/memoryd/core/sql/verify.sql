@@ -41,7 +41,7 @@ select count(*) from artifacts where tenant_id = $1 and event_id = any($2::text[
 select position, event_id,
        (session_id, user_id, agent_id, actor_id) = ('', '', '', '') and tags = '{}'
        and refs = '{}' and kind = 'erasure' and ts = recorded_at and idempotency_key is null
-       and content - 'erased_by' = '{}' as empty
+       and content - '{erased_by,replaced}'::text[] = '{}' as empty
 from events
 where tenant_id = $1 and content->>'erased_by' = $2
 order by position;
