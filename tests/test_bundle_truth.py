@@ -253,26 +253,6 @@ async def test_a_conflict_is_over_when_the_other_decision_was_superseded(
         assert again.json() == bundle
 
 
-async def test_a_replay_keeps_a_conflict_as_it_was_when_what_ended_it_is_erased(
-    url: str, tenant: str, make_key: conftest.MakeKey, client: httpx.AsyncClient
-) -> None:
-    tabs = await decide(client, decision="Indent with tabs.", subject="indentation")
-    spaces = await decide(client, decision="Use four spaces.", subject="indentation")
-    ended = {"decision": "Editors decide.", "session_id": "gone"}
-    ended = await decide(client, **ended, supersedes=tabs["decision_id"])
-    await decide(client, decision="Let it be.", supersedes=ended["decision_id"])
-    bundle = await build(client, sections=["decision_ledger"])
-    async with conftest.asking(url, await make_key(tenant, role="admin")) as admin:
-        done = await admin.post("/api/v1/erasures", json={"session_id": "gone"})
-    again = await client.get(f"/api/v1/acb/{bundle['acb_id']}")
-
-    assert done.is_success, done.text
-    assert "conflict" not in ledger_of(bundle, spaces)
-    assert again.json() == bundle
-    present = ledger_of(await build(client), spaces)
-    assert f"may conflict with: {tabs['decision_id']}" in present
-
-
 def ledger_of(bundle: dict[str, Any], decision: dict[str, Any]) -> str:
     """What the ledger of `bundle` says of a decision."""
     shown = section(bundle, "decision_ledger")

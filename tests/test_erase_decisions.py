@@ -3,12 +3,17 @@
 import itertools
 from collections.abc import Sequence
 
+import httpx
 import pytest
 
+import conftest
 from erasing import TENANT, erased, owning, replayed, store, write
 from memoryd.core import db, errors, ids, record
 from memoryd.core.model import Reader
 from memoryd.ledger import decisions
+from test_bundle import build
+from test_bundle_truth import ledger_of
+from wire import decide, found
 
 LONG = 4
 
@@ -88,3 +93,44 @@ async def test_the_tombstone_of_a_decision_says_only_which_one_it_replaced(
             said = await conn.fetchval(statement, event_id)
 
         assert said == {"erased_by": done.erasure.erasure_id, "replaced": older}
+
+
+async def test_a_replay_keeps_a_conflict_as_it_was_when_what_ended_it_is_erased(
+    url: str, tenant: str, make_key: conftest.MakeKey, client: httpx.AsyncClient
+) -> None:
+    tabs = await decide(client, decision="Indent with tabs.", subject="indentation")
+    spaces = await decide(client, decision="Use four spaces.", subject="indentation")
+    long = "Editors decide. " * 120  # has no room, so that the bundle does not show it
+    await decide(client, decision=long, session_id="gone", supersedes=tabs["decision_id"])
+    asked = {"sections": ["decision_ledger"], "max_tokens": 300}
+    bundle = await build(client, **asked)
+    await erase_session(url, await make_key(tenant, role="admin"), "gone")
+    again = await client.get(f"/api/v1/acb/{bundle['acb_id']}")
+
+    assert "conflict" not in ledger_of(bundle, spaces)
+    assert again.json() == bundle
+    present = ledger_of(await build(client, **asked), spaces)
+    assert f"may conflict with: {tabs['decision_id']}" in present
+
+
+async def test_a_replay_stays_when_what_a_decision_of_it_replaced_is_erased(
+    url: str, tenant: str, make_key: conftest.MakeKey, client: httpx.AsyncClient
+) -> None:
+    tabs = await decide(client, decision="Indent with tabs.")
+    gone = await decide(
+        client, decision="Use spaces.", session_id="gone", supersedes=tabs["decision_id"]
+    )
+    last = await decide(client, decision="Let it be.", supersedes=gone["decision_id"])
+    bundle = await build(client, sections=["decision_ledger"])
+    await erase_session(url, await make_key(tenant, role="admin"), "gone")
+    again = await client.get(f"/api/v1/acb/{bundle['acb_id']}")
+
+    assert "Let it be." in ledger_of(bundle, last)
+    assert again.json() == bundle
+    assert (await found(client, last["decision_id"]))["supersedes"] == tabs["decision_id"]
+
+
+async def erase_session(url: str, key: str, session_id: str) -> None:
+    async with conftest.asking(url, key) as admin:
+        done = await admin.post("/api/v1/erasures", json={"session_id": session_id})
+    assert done.is_success, done.text

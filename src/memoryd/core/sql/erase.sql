@@ -157,8 +157,8 @@ delete from events
 where tenant_id = $1 and event_id <> $2;
 
 -- name: shown
--- What a bundle may show of a version; when it ended is not part of that.
-select position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown from tasks t
+-- What a bundle may show of a version; when it ended is not part of that, nor what it replaced.
+select position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown from tasks t
 where tenant_id = $1 and position = any($2::bigint[]);
 
 -- name: rewind_tasks
@@ -173,7 +173,7 @@ reopened as (
     and t.position < f.position and t.until >= f.position)
 delete from tasks t using first f
 where t.tenant_id = $1 and t.task_id = f.task_id and t.position >= f.position
-returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+returning t.position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown;
 
 -- name: rewind_memories
 with first as (
@@ -185,7 +185,7 @@ reopened as (
     and t.position < f.position and t.until >= f.position)
 delete from memories t using first f
 where t.tenant_id = $1 and t.memory_id = f.memory_id and t.position >= f.position
-returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+returning t.position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown;
 
 -- name: rewind_mentions
 -- Before the memories: what is mentioned may be gone, or another memory then.
@@ -209,7 +209,7 @@ reopened as (
     and t.position < f.position and t.until >= f.position)
 delete from stored_references t using first f
 where t.tenant_id = $1 and t.reference_id = f.reference_id and t.position >= f.position
-returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+returning t.position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown;
 
 -- name: rewind_handoffs
 with first as (
@@ -221,7 +221,7 @@ reopened as (
     and t.position < f.position and t.until >= f.position)
 delete from handoffs t using first f
 where t.tenant_id = $1 and t.handoff_id = f.handoff_id and t.position >= f.position
-returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+returning t.position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown;
 
 -- name: rewind_view_texts
 with first as (
@@ -233,7 +233,7 @@ reopened as (
     and t.position < f.position and t.until >= f.position)
 delete from view_texts t using first f
 where t.tenant_id = $1 and t.name = f.name and t.owner = f.owner and t.position >= f.position
-returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+returning t.position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown;
 
 -- name: rewind_decisions
 -- A decision is compared with all that its owner may change: see project.rivals.
@@ -250,7 +250,7 @@ reopened as (
 delete from decisions t using first f
 where t.tenant_id = $1 and t.channel = f.channel and t.sensitivity = f.sensitivity
   and (f.owner is null or t.user_id = f.owner) and t.position >= f.position
-returning t.position, to_jsonb(t) - '{until,superseded_by}'::text[] as shown;
+returning t.position, to_jsonb(t) - '{until,superseded_by,supersedes}'::text[] as shown;
 
 -- name: acts
 -- Erasures, newest first; and when what they left in files was swept away.
