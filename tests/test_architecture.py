@@ -66,7 +66,7 @@ GROUPS = [
     {"core.context"},
     {"ledger"},
     {"daemon"},
-    {"recording", "bundling"},
+    {"recording", "bundling", "searching"},
     {"memories.read"},
     {"memories.write"},
     {"memories.document"},

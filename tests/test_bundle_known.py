@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from conftest import MakeKey, asking
-from memoryd.core import context, db, items, read, views
+from memoryd.core import context, db, read, views
 from memoryd.core.model import Reader
 from memoryd.daemon import Daemon
 from test_bundle import build, record, section
@@ -17,8 +17,7 @@ UNKNOWN = ("texts", "tasks", "decisions", "handoffs", "hidden")
 
 async def gathered(daemon: Daemon, tenant: str, known: str | None) -> dict[str, Any]:
     reader = Reader(tenant_id=tenant)
-    most = (items.TURN_CHUNKS, context.TURN_ROWS, context.TURN_TOKENS, items.LONG_RESULT)
-    about = (*read.eyes(reader), "default", "s1", None, *most, known)
+    about = (*read.eyes(reader), "default", "s1", None, *context.TURNS, *context.MOST, known)
     async with db.snapshot(daemon.pool, tenant) as conn:
         return dict(await conn.fetchrow(db.query("context.gather"), *about) or {})
 

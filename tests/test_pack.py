@@ -114,7 +114,7 @@ def test_a_bundle_keeps_its_promises(
 def digest(seed: int, budget: int) -> str:
     """Of a bundle and all that was left out of it."""
     packed = pack.pack(histories.history(seed, Sizes(4, 4, 4, 2, 20)).candidates, budget)
-    left = [pack.omissions(filled) for filled in packed.values()]
+    left = [pack.omissions(filled, {}) for filled in packed.values()]
     return hashlib.sha256(f"{rendered(packed)}{left}{packed}".encode()).hexdigest()
 
 
@@ -265,7 +265,7 @@ def test_a_turn_longer_than_is_read_says_so() -> None:
     assert len(rows) > items.TURN_CHUNKS
     assert texts(packed["recent_window"])[0].endswith("\n[cut here; the whole is in evt_1]")
     assert "the end" in texts(packed["retrieved_evidence"])[0]
-    assert [one.reason for one in pack.omissions(packed["recent_window"])] == ["over_budget"]
+    assert [one.reason for one in pack.omissions(packed["recent_window"], {})] == ["over_budget"]
     assert_counts(packed, 200_000)
 
 

@@ -24,6 +24,17 @@ async def test_a_summary_stands_below_what_it_cites(client: httpx.AsyncClient) -
     assert ["8443" in text for text in texts] == [True, False]
 
 
+async def test_in_its_own_conversation_the_source_is_enough(client: httpx.AsyncClient) -> None:
+    """There the source stands below the evidence, and the summary would stand above it."""
+    source = await record(client, content={"text": "Staging listens on port 8443 since Monday."})
+    await summarize(client, "The staging server listens on port 8080!", source["event_id"])
+    bundle = await build(client, query_text=QUESTION)
+
+    assert "8443" in section(bundle, "recent_window")[0]["text"]
+    assert "8080" not in str(bundle["sections"])
+    assert [(one["reason"], one["count"]) for one in bundle["omissions"]] == [("duplicate", 1)]
+
+
 async def test_a_search_shows_it_below_its_source_too(client: httpx.AsyncClient) -> None:
     source = await record(client, content={"text": "Staging listens on port 8443 since Monday."})
     text = "The staging server listens on port 8080, the staging server, which port, listen!"

@@ -7,9 +7,8 @@ import asyncio
 import functools
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from memoryd.core import db, errors, items, pack, privacy, read, receipt, render
@@ -22,7 +21,7 @@ from memoryd.seal.vault import CLOSED
 from memoryd.search import analyze, retrieve
 from memoryd.search.searcher import Answer, Aside, Searcher, position_at
 
-TURN_ROWS = 300  # chunks of the conversation that are looked at
+TURN_ROWS = 3_000  # chunks of the conversation that are looked at, where they are short
 TURN_TOKENS = 10_000  # of them read: what the window holds, and white space that is not shown
 DATED = ("decision", "task_update", "summary", "memory")  # kinds that can be out of date
 RETRIEVED = {"retrieved_evidence", "decision_ledger"}  # sections that a question changes
@@ -35,7 +34,9 @@ GATHERED = {
     "turns": "turn",
 }
 # What only events of few kinds change; the `version` names the newest of these.
-SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "version")
+SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "more", "version")
+MOST = (250, 150, 40)  # tasks, decisions and handoffs: more than have room, however short
+TURNS = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT, items.OUTPUT_CHUNKS)
 KNOWN = 128  # readers, each in a session, whose are kept
 KNOWN_LONG = 64_000  # characters of one's long rows; short ones are shared (`items.made`)
 
@@ -46,7 +47,7 @@ class Found:
 
     items: list[Item] = field(default_factory=list)
     decisions: list[Item] = field(default_factory=list)
-    omissions: list[Omission] = field(default_factory=list)
+    gone: dict[str, list[str]] = field(default_factory=dict)  # events by why they are left out
     answer: Answer | None = None
 
 
@@ -68,7 +69,7 @@ async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Aske
         wanted = retrieve.Search(
             text=asked.query_text, now=asked.now, limit=retrieve.FULL, weights=asked.scoring
         )
-        aside = Aside(_settled(reader), functools.partial(_gather, searcher, reader, asked))
+        aside = Aside(settled(reader), functools.partial(_gather, searcher, reader, asked))
         answer = await searcher.search(reader, wanted, asked.as_of, aside)
         gathered = answer.beside
     else:
@@ -91,22 +92,11 @@ async def build(
     collected = await collect(pool, searcher, reader, asked)
     gathered, found, clock = collected.gathered, collected.found, collected.clock
     filled = pack.pack(collected.candidates, asked.max_tokens)
-    older = {"recent_window": gathered["older_turns"] or ()}
-    omitted = [
-        one
-        for name, section in filled.items()
-        for one in pack.omissions(section, older.get(name, ()))
-    ]
-    omitted += [one for one in found.omissions if one.section in asked.sections]
-    omitted += _outputs(filled)
     clock.append(time.perf_counter())
     provenance = _provenance(reader, asked, gathered, found) | {"timings_ms": _timings(clock)}
+    record = receipt.make(filled, _omitted(filled, gathered, found), provenance)
     made = Receipt(
-        acb_id=acb_id,
-        reader=reader,
-        asked=asked,
-        position=gathered["position"],
-        record=receipt.make(filled, omitted, provenance),
+        acb_id=acb_id, reader=reader, asked=asked, position=gathered["position"], record=record
     )
     keeping = receipt.keep(pool, made, gathered["head"], sealing=gathered["sealing"])
     # The answer is put together while the database writes.
@@ -124,8 +114,7 @@ async def _gather(
     place, present = (reader, asked.session_id), asked.as_of is None
     known = searcher.known.get(place, {}) if present else {}
     about = (reader.agent_id, asked.session_id, position)
-    most = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT)
-    where = (*read.eyes(reader), *about, *most, known.get("version"))
+    where = (*read.eyes(reader), *about, *TURNS, *MOST, known.get("version"))
     [row] = await conn.fetch(db.query("context.gather"), *where)
     if position is not None and position > row["head"]:
         raise errors.Invalid(
@@ -155,7 +144,7 @@ def _keepable(rows: Sequence[str]) -> bool:
     return long <= KNOWN_LONG and not any(CLOSED in one for one in rows)
 
 
-def _settled(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
+def settled(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
     """What is known, at the position of a search, of what was found: is it replaced, is it stale,
     what does it cite.
     """
@@ -190,16 +179,16 @@ def _found(answer: Answer) -> Found:
         gone["duplicate"] = [one.refs[0] for one in repeated]
     current = {one.position: settled[one.position] for one in distinct if one.position in settled}
     distinct = pack.spread(distinct)
-    order = _after_sources([one.position for one in distinct], current)
+    order = after_sources([one.position for one in distinct], current)
     return Found(
         [_citing(distinct[at], distinct, current) for at in order],
         [items.made("decision", row["decision"]) for row in current.values() if row["decision"]],
-        [pack.omission(reason, "retrieved_evidence", ids) for reason, ids in gone.items()],
+        gone,
         answer,
     )
 
 
-def _after_sources(positions: Sequence[int], settled: Mapping[int, Any]) -> list[int]:
+def after_sources(positions: Sequence[int], settled: Mapping[int, Any]) -> list[int]:
     """The order in which each summary follows the last of what it cites: it is derived, so it loses
     to its sources.
     """
@@ -223,32 +212,16 @@ def _citing(one: Item, found: Sequence[Item], settled: Mapping[int, Any]) -> Ite
     return replace(one, after=frozenset(cites) & {other.position for other in found})
 
 
-async def search(
-    searcher: Searcher, reader: Reader, wanted: retrieve.Search, as_of: datetime | int | None
-) -> Answer:
-    """A plain search, in which no summary stands above what it cites, and no memory is shown that
-    was changed or deleted since.
-    """
-    answer = await searcher.search(reader, wanted, as_of)
-    if not any(row["kind"] in ("summary", "memory") for row in answer.rows):
-        return answer
-    deepest = replace(wanted, limit=retrieve.FULL)
-    deep = await searcher.search(reader, deepest, as_of, Aside(_settled(reader)))
-    order = _after_sources([row["position"] for row in deep.rows], deep.more)
-    gone = {at for at, said in deep.more.items() if said["forgotten"]}
-    order = [at for at in order if deep.rows[at]["position"] not in gone][: wanted.limit]
-    return replace(deep, rows=[deep.rows[at] for at in order], hits=[deep.hits[at] for at in order])
-
-
 def _candidates(
     gathered: Mapping[str, Any], found: Found, asked: Asked
 ) -> dict[str, Sequence[Item]]:
     """Of each section that is asked for, what could stand in it, best first."""
     ledger = {one.position: one for one in [*found.decisions, *gathered["decisions"]]}
-    identity = [one for one in gathered["texts"] if one.head.startswith("[identity.")]
+    texts = [one for one in gathered["texts"] if one.body]
+    identity = [one for one in texts if one.head.startswith("[identity.")]
     every: dict[str, Sequence[Item]] = {
         "identity": identity,
-        "rules": [one for one in gathered["texts"] if one not in identity],
+        "rules": [one for one in texts if one not in identity],
         "task_state": gathered["tasks"],
         "decision_ledger": list(ledger.values()),
         "handoff_packet": gathered["handoffs"],
@@ -256,6 +229,18 @@ def _candidates(
         "recent_window": gathered["turns"],
     }
     return {name: every[name] for name in render.SECTIONS if name in asked.sections}
+
+
+def _omitted(
+    filled: Mapping[str, Filled], gathered: Mapping[str, Any], found: Found
+) -> Iterator[Omission]:
+    """What was left out of each section, whether it was read or not."""
+    older = {"over_budget": gathered["older_turns"]}
+    unread = {"retrieved_evidence": found.gone, "recent_window": older}
+    more = gathered["more"] + gathered["more_turns"]
+    for name, section in filled.items():
+        yield from pack.omissions(section, unread.get(name, {}), name in more)
+    yield from _outputs(filled)
 
 
 def _outputs(filled: Mapping[str, Filled]) -> list[Omission]:

@@ -25,6 +25,7 @@ CAPS = {
     "retrieved_evidence": 28_000,
     "recent_window": 8_000,
 }
+LAST = "recent_window"  # what it shows stands below all else
 ONCE = ("chunk", "turn", "reference", "decision", "task")  # types whose same text is shown once
 BRIEF = 16  # tokens; "yes" said twice in a conversation was said twice
 SPREAD = 0.02  # of the best score; more, and questions of one part lose
@@ -38,6 +39,7 @@ class Omission:
     candidates: tuple[str, ...]
     count: int
     artifact_id: str | None = None
+    more: bool | None = None  # there are others, which were not looked at
 
 
 @dataclass
@@ -97,6 +99,7 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
     filled = Filled(section)
     elsewhere = [one for other in others for one in other.items]
     shown = {one.position for one in elsewhere if _whole(one)}
+    below = {one.position for other in others if other.name == LAST for one in other.items}
     said = {_said(one) for one in elsewhere if one.cut is None}
     talk, closed = section == "recent_window", False
     for one in items:
@@ -107,6 +110,9 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
             continue
         # Holes in a conversation mislead: it ends where the rest is shown elsewhere or has no room.
         closed = closed or (talk and _said(one) in said)
+        if not below.isdisjoint(one.after):  # it would stand above what it cites
+            filled.left_out.append(("duplicate", one))
+            continue
         cited = not one.after or one.after <= shown | {kept.position for kept in filled.items}
         room_left = room - (filled.used or _frame(section))
         open_to = cited and not closed
@@ -215,16 +221,20 @@ def spread(items: Sequence[Item]) -> list[Item]:
     return [items[at] for at in sorted(range(len(items)), key=lambda at: -worth[at])]
 
 
-def omissions(filled: Filled, unread: Sequence[str] = ()) -> list[Omission]:
-    """What was left out of a section, by reason; `unread` are known to have no room."""
-    found: dict[str, list[str]] = {}
+def omissions(
+    filled: Filled, unread: Mapping[str, Sequence[str]], more: bool = False
+) -> list[Omission]:
+    """What was left out of a section, by reason; `unread` is what was before it was packed, and
+    `more` says that not even all of it was looked at.
+    """
+    found: dict[str, list[str]] = {"over_budget": []}
     for reason, one in filled.left_out:
         found.setdefault(reason, []).append(one.refs[0])
-    cut = [one.refs[0] for one in filled.items if one.cut is not None]
-    if over := [*cut, *found.get("over_budget", []), *unread]:
-        found["over_budget"] = over
-    return [omission(reason, filled.name, ids) for reason, ids in found.items()]
-
-
-def omission(reason: str, section: str, ids: Sequence[str]) -> Omission:
-    return Omission(reason, section, tuple(ids[:LISTED]), len(ids))
+    for reason, ids in unread.items():
+        found.setdefault(reason, []).extend(ids)
+    found["over_budget"][:0] = [one.refs[0] for one in filled.items if one.cut is not None]
+    return [
+        Omission(reason, filled.name, tuple(ids[:LISTED]), len(ids), more=cut_off or None)
+        for reason, ids in found.items()
+        if (cut_off := more and reason == "over_budget") or ids
+    ]

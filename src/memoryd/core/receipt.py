@@ -5,7 +5,7 @@ recorded since and whatever the index looks like now.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -68,7 +68,7 @@ def without_secrets(reader: Reader, asked: Asked) -> Asked:
 
 
 def make(
-    filled: Mapping[str, Filled], omitted: Sequence[Omission], provenance: Mapping[str, Any]
+    filled: Mapping[str, Filled], omitted: Iterable[Omission], provenance: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What a receipt records of a bundle."""
     sections = {
@@ -158,7 +158,7 @@ async def _rows(conn: db.Conn, tenant_id: str, kept: Sequence[Any]) -> dict[tupl
         found |= {(kind, row["position"]): row for row in rows}
     chunked = [one for one in kept if one[0] not in _REPLAYS]
     places, ordinals = [one[1] for one in chunked], [at for one in chunked for at in one[3]]
-    asked = (tenant_id, places, items.TURN_CHUNKS, ordinals)
+    asked = (tenant_id, places, items.TURN_CHUNKS, ordinals, items.OUTPUT_CHUNKS)
     for row in await conn.fetch(db.query("context.replay_chunks"), *asked):
         found.setdefault(("chunk", row["position"]), []).append(row)
     return found
@@ -177,8 +177,7 @@ def _replayed(
             chunks = [row for row in rows["chunk", position] if row["ordinal"] in ordinals]
             one = items.evidence(chunks, *next(scores))
         else:
-            limit = items.TURN_CHUNKS
-            one = items.turn([row for row in rows["chunk", position] if row["ordinal"] < limit])
+            one = items.turn(rows["chunk", position])
         made.append(replace(one, cut=cut, tokens=used))
     return made
 

@@ -88,6 +88,9 @@ class OmissionShown:
     count: int
     section: str | None = None
     artifact_id: str | None = None
+    more: Annotated[
+        bool | None, Field(description="True where others are left out that were not counted.")
+    ] = None
 
 
 @dataclass(frozen=True)

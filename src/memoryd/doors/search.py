@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from memoryd.core import context
+from memoryd import searching
 from memoryd.core.model import ActorType, Channel, Moment, Name
 from memoryd.custody import audit
 from memoryd.daemon import now
@@ -174,7 +174,7 @@ async def search(asked: SearchAsked, daemon: DaemonOf, caller: CallerOf) -> Sear
         limit=asked.limit,
         weights=weights,
     )
-    answer = await context.search(daemon.searcher, reader, wanted, asked.as_of)
+    answer = await searching.search(daemon.searcher, reader, wanted, asked.as_of)
     found = zip(answer.rows, answer.hits, strict=True)
     audit.tell(items=len(answer.rows))
     return SearchAnswer(
