@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 
 import make
+from conftest import MakeKey, asking
 from memoryd.core import tokens
 from test_bundle import build, record, section
 
@@ -133,3 +134,38 @@ async def test_a_diff_says_what_came_in_and_what_fell_out(client: httpx.AsyncCli
         ("decision_ledger", "replaced_or_closed")
     ]
     assert found["kept"] == 1
+
+
+async def test_erasing_an_event_erases_the_packets_that_quote_it(
+    client: httpx.AsyncClient, url: str, tenant: str, make_key: MakeKey
+) -> None:
+    """A task's title may come from another event than its status."""
+    content = {"title": "Paint the zanzibar boat"}
+    made = await record(
+        client, kind="task_update", channel="agent", session_id="gone", content=content
+    )
+    task_id = f"tsk_{made['event_id'][4:]}"
+    for change in ({"status": "doing"}, {"details": "in green"}):
+        content = {"task_id": task_id, **change}
+        await record(client, kind="task_update", channel="agent", session_id="s2", content=content)
+    handed = await hand_over(client, session_id="s3")
+    async with asking(url, await make_key(tenant, role="admin")) as admin:
+        done = await admin.post("/api/v1/erasures", json={"session_id": "gone", "sweep": False})
+    left = await client.get("/api/v1/handoffs")
+
+    assert "zanzibar" in handed["packet"] and made["event_id"] in handed["refs"]
+    assert done.status_code == 201
+    assert left.json()["handoffs"] == []
+
+
+async def test_a_packet_names_nothing_that_it_does_not_quote(client: httpx.AsyncClient) -> None:
+    """What a decision refers to may be private, down to its id."""
+    secret = await record(client, content={"text": "Between us: the boat leaks."})
+    content = {"decision": "The boat stays in the harbour."}
+    decided = await record(
+        client, kind="decision", channel="agent", content=content, refs=[secret["event_id"]]
+    )
+    handed = await hand_over(client)
+
+    assert "stays in the harbour" in handed["packet"]
+    assert handed["refs"] == [decided["event_id"]]

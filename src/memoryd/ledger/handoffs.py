@@ -74,7 +74,20 @@ async def packet(
     found = collected.candidates["retrieved_evidence"]
     evidence = [*named, *(one for one in found if one.position not in known)]
     candidates = {**collected.candidates, "retrieved_evidence": evidence}
-    return _written(note, pack.pack(candidates, room))
+    filled = pack.pack(candidates, room)
+    return _written(note, filled, await _task_events(pool, reader, filled["task_state"].items))
+
+
+async def _task_events(
+    pool: db.Pool, reader: Reader, shown: Sequence[Item]
+) -> dict[int, list[str]]:
+    """By the position of each task, the events that its texts come from."""
+    found: dict[int, list[str]] = {}
+    async with db.tenant(pool, reader.tenant_id) as conn:
+        asked = (reader.tenant_id, [one.position for one in shown])
+        for row in await conn.fetch(db.query("handoffs.task_events"), *asked):
+            found.setdefault(row["position"], []).append(row["event_id"])
+    return found
 
 
 async def _cited(pool: db.Pool, reader: Reader, cited: Sequence[str]) -> list[Item]:
@@ -92,23 +105,30 @@ async def _cited(pool: db.Pool, reader: Reader, cited: Sequence[str]) -> list[It
     return [items.evidence([dict(row)], None, {}) for row in rows]
 
 
-def _written(note: str, filled: Mapping[str, pack.Filled]) -> Packet:
+def _written(
+    note: str, filled: Mapping[str, pack.Filled], of_tasks: Mapping[int, Sequence[str]]
+) -> Packet:
     """As text; every event quoted is named, so that erasing it erases the packet."""
     parts, refs = [note] if note else [], dict[str, None]()
     for name, title in SECTIONS.items():
-        shown = list(_within(filled[name].items, refs))
+        shown = list(_within(filled[name].items, refs, of_tasks))
         if shown:
             texts = render.numbered(name, (one.text for one in shown))
             parts.append(f"{title}:\n\n" + "\n\n".join(texts))
     return Packet("\n\n".join(parts), tuple(refs))
 
 
-def _within(shown: Sequence[Item], refs: dict[str, None]) -> Sequence[Item]:
-    """Those whose events still fit among the refs of one event."""
+def _within(
+    shown: Sequence[Item], refs: dict[str, None], of_tasks: Mapping[int, Sequence[str]]
+) -> Sequence[Item]:
+    """Those whose events still fit among the refs of one event. What a decision or a task refers to
+    is not quoted, and may be nothing that readers of the packet may know of.
+    """
     kept = []
     for one in shown:
-        events = [ref for ref in one.refs if ref.startswith("evt_")]
-        if len(refs.keys() | events) <= MAX_NAMES:
+        own = one.refs[-1] if one.type == "chunk" else one.refs[0]
+        events = of_tasks.get(one.position, (own,)) if one.type == "task" else (own,)
+        if len(refs.keys() | set(events)) <= MAX_NAMES:
             refs.update(dict.fromkeys(events))
             kept.append(one)
     return kept
