@@ -49,7 +49,7 @@ EVENT = (
 CHUNK = (
     *("tenant_id", "chunk_id", "event_id", "position", "ordinal", "ts", "session_id", "user_id"),
     *("agent_id", "channel", "sensitivity", "actor_type", "actor_id", "kind", "tags"),
-    *("token_est", "importance", "text"),
+    *("token_est", "whole", "importance", "text"),
 )
 SEGMENT = ("tenant_id", "first_doc", "docs", "last_position", "columns")
 POSTINGS = ("tenant_id", "term", "first_doc", "block")
@@ -166,7 +166,7 @@ class Part:
             event = (event_id, position, ts, ts, *where, channel, *who, "none", tags)
             events.append((self.tenant_id, *event, f'{{"text": "{text}"}}', []))
             chunk = (ids.derive("chk", event_id, 0), event_id, position, 0, ts, *where, channel)
-            said = (tags, int(self.tokens[at]), IMPORTANCE["message"], text)
+            said = (tags, *[int(self.tokens[at])] * 2, IMPORTANCE["message"], text)
             chunks.append((self.tenant_id, *chunk, "none", *who, *said))
         return events, chunks
 

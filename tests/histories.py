@@ -172,10 +172,8 @@ def evidence(draw: random.Random, rows: Sequence[Row]) -> list[Item]:
 
 def turn(rows: Sequence[Row]) -> list[Row]:
     """An event as the window reads it: the first chunks, and how much there is in all."""
-    read = [dict(row) for row in rows[: items.TURN_CHUNKS]]
-    if len(read) == items.TURN_CHUNKS:
-        read[-1]["whole"] = sum(row["token_est"] for row in rows)
-    return read
+    whole = sum(row["token_est"] for row in rows)
+    return [{**row, "whole": whole} for row in rows[: items.TURN_CHUNKS]]
 
 
 def chunks(draw: random.Random, position: int, said: str) -> list[Row]:

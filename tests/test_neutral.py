@@ -137,7 +137,8 @@ def test_cutting_a_text_opens_nothing(text: str, kept: int) -> None:
 @given(TEXTS)
 def test_what_is_counted_is_what_is_shown(text: str) -> None:
     row: dict[str, Any] = {"position": 1, "event_id": "evt_1", "kind": "message", "ordinal": 0}
-    row |= {"actor_type": "tool", "actor_id": "sh", "token_est": independent(text), "whole": None}
+    row |= {"actor_type": "tool", "actor_id": "sh", "token_est": independent(text)}
+    row |= {"whole": row["token_est"]}
     one = items.turn([{**row, "text": text}])
 
     assert one.tokens == independent(f"{one.text}\n\n")

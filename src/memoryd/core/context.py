@@ -22,7 +22,7 @@ from memoryd.search import analyze, retrieve
 from memoryd.search.searcher import Answer, Aside, Searcher, position_at
 
 TURN_ROWS = 3_000  # chunks of the conversation that are looked at, where they are short
-TURN_TOKENS = 10_000  # of them read: what the window holds, and white space that is not shown
+TURN_TOKENS = 10_000  # what the window holds, and white space that is not shown
 DATED = ("decision", "task_update", "summary", "memory")  # kinds that can be out of date
 RETRIEVED = {"retrieved_evidence", "decision_ledger"}  # sections that a question changes
 # What is gathered, and the type of the items that it becomes.
@@ -36,7 +36,7 @@ GATHERED = {
 # What only events of few kinds change; the `version` names the newest of these.
 SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "more", "version")
 MOST = (250, 150, 40)  # tasks, decisions and handoffs: more than have room, however short
-TURNS = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT, items.OUTPUT_CHUNKS)
+TURNS = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT)
 KNOWN = 128  # readers, each in a session, whose are kept
 KNOWN_LONG = 64_000  # characters of one's long rows; short ones are shared (`items.made`)
 

@@ -11,7 +11,6 @@ from memoryd.core import item, render
 from memoryd.core.item import Item
 
 TURN_CHUNKS = 40  # of one event in the window: about what it holds; the rest is said to be cut
-OUTPUT_CHUNKS = 8  # of an output: more than one has that is not too long to be shown as it is
 PARTS = ("chunk", "reference")  # types that show a part of their event
 OUTPUTS = ("tool_result", "artifact")  # kinds of events that may have artifacts
 KEPT_CHARACTERS = 4_000  # of a row whose item is kept: 64 MB of them at most
@@ -53,15 +52,12 @@ def _ledger(kind: str, row: Row, rendered: tuple[str, str], where: str = "") -> 
 
 def turn(rows: Sequence[Row]) -> Item:
     """An event of the conversation, by its chunks in order."""
-    first = rows[0]
-    output = first["kind"] in OUTPUTS
-    rows = rows[: OUTPUT_CHUNKS if output else TURN_CHUNKS]
-    read = sum(row["token_est"] for row in rows)
-    total = rows[-1]["whole"] or read
+    first, rows = rows[0], rows[:TURN_CHUNKS]
+    total, read = first["whole"], sum(row["token_est"] for row in rows)
     given = {"position": first["position"], "refs": (first["event_id"],)}
     given["artifacts"] = tuple(first.get("artifacts") or ())
-    if output and total > LONG_RESULT:
-        return item.make(render.reference({**first, "tokens": total}), type="reference", **given)
+    if first["kind"] in OUTPUTS and total > LONG_RESULT:
+        return item.make(render.reference(first), type="reference", **given)
     text = "".join(row["text"] for row in rows)
     head, body = render.turn({**first, "text": text})
     known = total if len(rows) == 1 and body == text else None

@@ -158,7 +158,7 @@ async def _rows(conn: db.Conn, tenant_id: str, kept: Sequence[Any]) -> dict[tupl
         found |= {(kind, row["position"]): row for row in rows}
     chunked = [one for one in kept if one[0] not in _REPLAYS]
     places, ordinals = [one[1] for one in chunked], [at for one in chunked for at in one[3]]
-    asked = (tenant_id, places, items.TURN_CHUNKS, ordinals, items.OUTPUT_CHUNKS)
+    asked = (tenant_id, places, items.TURN_CHUNKS, ordinals)
     for row in await conn.fetch(db.query("context.replay_chunks"), *asked):
         found.setdefault(("chunk", row["position"]), []).append(row)
     return found

@@ -69,7 +69,7 @@ def reference(row: Row) -> tuple[str, str]:
     about = said or row["kind"]
     return (
         f"[{origin(row)}]\n",
-        neutral(f"[MemoryRef: {row['event_id']} - {about} - {row['tokens']} tokens]"),
+        neutral(f"[MemoryRef: {row['event_id']} - {about} - {row['whole']} tokens]"),
     )
 
 

@@ -13,6 +13,7 @@ from memoryd.seal import keys as tenant_keys
 from memoryd.seal import rows as sealed
 from memoryd.seal.vault import Keys
 
+OUTPUTS = ("tool_result", "artifact")  # kinds that stand in a conversation in a line, if long
 ROWS_AT_ONCE = 1_000  # encoding more in one go would keep others waiting
 
 
@@ -65,14 +66,26 @@ async def add_chunks(
 
 
 def _chunk_rows(event: Event, chunks: tuple[Chunk, ...], keys: Keys) -> list[tuple[Any, ...]]:
-    tags = sealed.tags(keys, event)
+    tags, whole = sealed.tags(keys, event), sum(piece.token_est for piece in chunks)
+    named = [sealed.text(keys, event, said) for said in _named(event)]
     return [
         (
             *(event.tenant_id, piece.chunk_id, event.event_id, event.position, piece.ordinal),
             *(event.ts, event.session_id, event.user_id, event.agent_id, event.channel),
             *(event.sensitivity, event.actor.type, event.actor.id, event.kind, tags),
-            *(piece.token_est, IMPORTANCE.get(event.kind, OTHER_IMPORTANCE)),
+            *(piece.token_est, whole, *(named if piece.ordinal == 0 else (None, None))),
+            *(IMPORTANCE.get(event.kind, OTHER_IMPORTANCE),),
             sealed.text(keys, event, piece.text),
         )
         for piece in chunks
     ]
+
+
+def _named(event: Event) -> tuple[str | None, str | None]:
+    """Of an output: its tool, and its path or what was said of it."""
+    if event.kind not in OUTPUTS:
+        return None, None
+    reference = event.content.get("reference")
+    described = reference.get("description") if isinstance(reference, dict) else None
+    tool, path = event.content.get("tool"), event.content.get("path") or described
+    return tool if isinstance(tool, str) else None, path if isinstance(path, str) else None

@@ -6,7 +6,7 @@
 
 -- name: gather
 -- Everything but retrieval, at one position ($8, or the head) and in one round trip. Texts, tasks,
--- decisions and handoffs change seldom: what is still as the caller knows it ($17) is not read again.
+-- decisions and handoffs change seldom: what is still as the caller knows it ($16) is not read again.
 with recursive head as (
   select coalesce((select position from events where tenant_id = $1 order by position desc limit 1),
                   0) as head),
@@ -25,7 +25,7 @@ version as (
                  where e.kind = k.kind
                  order by e.position desc limit 1),
                 ' ', (select epoch from epochs where tenant_id = $1)) as version),
-changed as (select version is distinct from $17::text as changed from version),
+changed as (select version is distinct from $16::text as changed from version),
 texts as (
   select t.*, t.sensitivity = any($2::text[]) and (t.channel = any($3::text[])
            or (t.channel = any($4::text[]) and t.user_id = $5)) as seen
@@ -59,7 +59,7 @@ todo as (  -- what is being done, and what this session has to do, before the ne
          and (t.channel = any($3::text[]) or (t.channel = any($4::text[]) and t.user_id = $5))
        order by t.status, t.session_id <> $7, t.position + 0 desc limit 1000)
       ) t order by t.status, t.session_id <> $7, t.position desc limit 1000) t) t
-  order by t.time > 1, t.status, not t.own, t.position desc limit $14 + 1),
+  order by t.time > 1, t.status, not t.own, t.position desc limit $13 + 1),
 decided as (
   select d.* from (
     select d.*, row_number() over (
@@ -79,7 +79,7 @@ decided as (
          and (d.channel = any($3::text[]) or (d.channel = any($4::text[]) and d.user_id = $5))
        order by d.position + 0 desc limit 1000)
       ) d order by d.position desc limit 1000) d) d
-  order by d.time > 1, d.position desc limit $15 + 1),
+  order by d.time > 1, d.position desc limit $14 + 1),
 handed as (
   select h.*, h.sensitivity = any($2::text[]) and (h.channel = any($3::text[])
            or (h.channel = any($4::text[]) and h.user_id = $5)) as seen
@@ -90,22 +90,23 @@ handed as (
 -- Back through the conversation, a hundred chunks at a time, until they are twice what a window
 -- holds: there what is said again costs nothing, and a long output of a tool one line.
 walk as (
-  select at.position + 1 as position, 0 as ordinal, '' as event_id, '' as kind, 0 as token_est,
-         0::bigint as said, 0::bigint as place, 0::bigint as spent
+  select at.position + 1 as position, 0 as ordinal, '' as event_id, '' as kind, 0 as cost,
+         0 as whole, 0::bigint as said, 0::bigint as place, 0::bigint as spent
   from at
   union all
-  select n.position, n.ordinal, n.event_id, n.kind, n.token_est, n.said, w.place + n.place,
+  select n.position, n.ordinal, n.event_id, n.kind, n.cost, n.whole, n.said, w.place + n.place,
          w.spent + n.spent
   from walk w cross join lateral (
-    select c.position, c.ordinal, c.event_id, c.kind, c.token_est,
-           hashtextextended(c.text, 0) as said, row_number() over back as place,
-           sum(case when c.kind in ('tool_result', 'artifact') then 10 else c.token_est end)
-             over back as spent
+    select c.*, row_number() over back as place, sum(c.cost) over back as spent
     from (
-      select c.* from chunks c
+      select c.position, c.ordinal, c.event_id, c.kind, c.whole,
+             hashtextextended(c.text, 0) as said,
+             case when c.kind in ('tool_result', 'artifact') and c.whole > $12 then 10
+                  else c.token_est end as cost
+      from chunks c
       where c.tenant_id = $1 and c.session_id = $7
         and (c.position, c.ordinal) < (w.position, w.ordinal) and c.ordinal < $9
-        and (c.ordinal < $13 or c.kind not in ('tool_result', 'artifact'))
+        and (c.ordinal = 0 or c.whole <= $12 or c.kind not in ('tool_result', 'artifact'))
         and c.kind in ('message', 'tool_call', 'tool_result', 'artifact')
         and c.sensitivity = any($2::text[])
         and (c.channel = any($3::text[]) or (c.channel = any($4::text[]) and c.user_id = $5))
@@ -113,16 +114,12 @@ walk as (
     window back as (order by c.position desc, c.ordinal desc rows unbounded preceding)) n
   where w.place % 100 = 0 and w.place < $10 and w.spent < 2 * $11),
 turns as (  -- what newer turns cost is known before a text is read: what has no room stays here
-  select c.*,
-         sum(c.token_est) over (order by c.position desc groups between current row
-                                and current row) as read,  -- of its event
-         coalesce(sum(c.cost) over (order by c.position desc groups between unbounded preceding
-                                          and 1 preceding), 0) as newer
+  select c.*, coalesce(sum(c.anew) over (order by c.position desc
+                                         groups between unbounded preceding and 1 preceding), 0)
+                as newer
   from (
-    select c.*,
-           case when c.kind in ('tool_result', 'artifact')  -- a long one is shown as a reference
-                  or row_number() over (partition by c.said order by c.place) > 1  -- said once
-                then 0 else c.token_est end as cost
+    select c.*, case when row_number() over (partition by c.said order by c.place) = 1
+                     then c.cost else 0 end as anew  -- what is said again is shown once
     from walk c where c.place > 0) c),
 -- What this reader may not see is counted among the newest rows, a bounded number of each kind.
 newest as (
@@ -169,7 +166,7 @@ select at.head, at.position, version.version,
   (select array_agg(row_to_json(t)::text order by t.status, t.session_id <> $7, t.position desc)
    from (select task_id, status, title, details, actor_type, actor_id, event_id, position, refs,
                 session_id, own
-         from todo order by time > 1, status, not own, position desc limit $14) t
+         from todo order by time > 1, status, not own, position desc limit $13) t
   ) end as tasks,
   case when changed then
   (select array_agg(row_to_json(d)::text order by d.position desc)
@@ -179,37 +176,29 @@ select at.head, at.position, version.version,
                       join decisions r on r.tenant_id = $1 and r.decision_id = c.id
                         and r.until <= (select position from at)
                       order by c.nr) as over  -- which conflicts are with what was superseded
-         from decided o order by o.time > 1, o.position desc limit $15) d
+         from decided o order by o.time > 1, o.position desc limit $14) d
   ) end as decisions,
   case when changed then
   (select array_agg(row_to_json(h)::text order by h.position desc)
    from (select handoff_id, status, from_agent, packet, event_id, position, refs
-         from handed where seen order by position desc limit $16) h) end as handoffs,
+         from handed where seen order by position desc limit $15) h) end as handoffs,
   case when changed then array_remove(array[  -- sections of which not all was read
-    case when (select count(*) from todo) > $14 then 'task_state' end,
-    case when (select count(*) from decided) > $15 then 'decision_ledger' end,
-    case when (select count(*) from handed where seen) > $16 then 'handoff_packet' end], null)
+    case when (select count(*) from todo) > $13 then 'task_state' end,
+    case when (select count(*) from decided) > $14 then 'decision_ledger' end,
+    case when (select count(*) from handed where seen) > $15 then 'handoff_packet' end], null)
   end as more,
   (select array_agg(c.rows order by c.position desc) from (
      select c.position, json_agg(c order by c.ordinal)::text as rows
-     from (select t.position, t.ordinal, t.event_id, t.kind, w.actor_type, w.actor_id, t.token_est,
-                  case when t.kind not in ('tool_result', 'artifact') or t.read <= $12
-                       then w.text else '' end as text, e.content->>'tool' as tool,
-                  coalesce(e.content->>'path', e.content->'reference'->>'description') as path,
+     from (select t.position, t.ordinal, t.event_id, t.kind, w.actor_type, w.actor_id, w.token_est,
+                  w.whole, w.tool, w.path,
+                  case when t.kind in ('tool_result', 'artifact') and t.whole > $12 then ''
+                       else w.text end as text,
                   case when t.kind in ('tool_result', 'artifact') and t.ordinal = 0
                        then array(select a.artifact_id from artifacts a
                                   where a.tenant_id = $1 and a.event_id = t.event_id)
-                  end as artifacts,
-                  case when t.ordinal + 1 = case when t.kind in ('tool_result', 'artifact')
-                                                 then $13 else $9 end
-                       then (select sum(all_of.token_est) from chunks all_of
-                             where all_of.tenant_id = $1 and all_of.position = t.position)
-                  end as whole
+                  end as artifacts
            from turns t
            join chunks w on w.tenant_id = $1 and w.position = t.position and w.ordinal = t.ordinal
-           left join events e on e.tenant_id = $1 and e.event_id =
-                case when t.kind in ('tool_result', 'artifact') and t.ordinal = 0
-                     then t.event_id end
            where t.newer <= $11) c
      group by c.position having min(c.ordinal) = 0) c  -- an edge may lack its beginning
   ) as turns,
@@ -296,14 +285,8 @@ where tenant_id = $1 and position = any($2::bigint[]);
 -- name: replay_chunks
 select c.position, c.ordinal, c.chunk_id, c.event_id, c.ts, c.kind, c.actor_type, c.actor_id,
        case c.kind when 'tool_result' then 'tool' else coalesce(s.trust, c.actor_type) end as trust,
-       c.token_est, c.text, e.content->>'tool' as tool,
-       coalesce(e.content->>'path', e.content->'reference'->>'description') as path,
-       case when c.ordinal + 1 in ($3, $5)
-            then (select sum(all_of.token_est) from chunks all_of
-                  where all_of.tenant_id = $1 and all_of.position = c.position) end as whole
-from chunks c left join events e
-  on e.tenant_id = $1 and e.event_id = c.event_id and c.kind in ('tool_result', 'artifact')
-     and c.ordinal = 0
+       c.token_est, c.whole, c.tool, c.path, c.text
+from chunks c
 left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind = 'summary'
 where c.tenant_id = $1 and c.position = any($2::bigint[])
   and (c.ordinal < $3 or c.ordinal = any($4::int[]))

@@ -31,8 +31,9 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 -- name: add_chunk
 insert into chunks (tenant_id, chunk_id, event_id, position, ordinal, ts, session_id, user_id,
                     agent_id, channel, sensitivity, actor_type, actor_id, kind, tags, token_est,
-                    importance, text)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
+                    whole, tool, path, importance, text)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21);
 
 -- name: add_artifact
 insert into artifacts (tenant_id, artifact_id, event_id, ts, kind, digest, size, media_type,

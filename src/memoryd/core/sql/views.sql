@@ -19,6 +19,9 @@ create table chunks (
   kind         text not null,
   tags         text[] not null,
   token_est    int not null,
+  whole        int not null,  -- tokens of all chunks of its event
+  tool         text,  -- of an output, in its first chunk: what is said of it where it is too long
+  path         text,
   importance   real not null,
   text         text not null,
   primary key (tenant_id, chunk_id),
