@@ -207,6 +207,14 @@ def test_status_of_a_running_daemon(cli_home: Path, served: Served) -> None:
     assert by_port.returncode == 0, by_port.stderr
 
 
+def test_status_finds_the_daemon_of_the_home_on_whatever_port(
+    cli_home: Path, served: Served
+) -> None:
+    found = answer(cli_home, "status")
+
+    assert (found["url"], found["status"]) == (served.url, "ready")
+
+
 @pytest.mark.parametrize("address", ["not a url", "http://[bad", "ftp://127.0.0.1"])
 def test_an_address_that_cannot_be_is_said(cli_home: Path, address: str) -> None:
     done = memoryd(cli_home, "events", MEMORYD_URL=address)

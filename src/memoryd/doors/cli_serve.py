@@ -135,7 +135,7 @@ def status(as_json: bool) -> None:
     \b
     Example: memoryd status --json
     """
-    chosen = settings()
+    chosen = serving.located(settings())
     url = chosen.url or _url(chosen.host, chosen.port)
     found = run(_ready(settings(url=url)))
     show(
