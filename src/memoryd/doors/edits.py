@@ -82,7 +82,9 @@ async def _save(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) -> t
         try:
             placed = replace(edit, channel=kept, guard=guard)
             version = await _record(daemon, caller, editor, placed)
-        except errors.Conflict:
+        except errors.Conflict as error:
+            if edit.guard == {"replaces": None}:
+                raise _there(edit.name) from error
             if not again:
                 raise
         else:
@@ -102,6 +104,13 @@ async def look(
 ) -> texts.Text | None:
     async with db.tenant(daemon.pool, reader.tenant_id) as conn:
         return await texts.view(conn, reader, name, version)
+
+
+def _there(name: str) -> errors.Conflict:
+    return errors.Conflict(
+        f"{name} has a text already; read it, edit that, and send its version with it",
+        field="version",
+    )
 
 
 def missing(name: str, version: str | None = None) -> errors.NotFound:
