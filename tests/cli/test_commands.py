@@ -17,7 +17,8 @@ def commands() -> list[list[str]]:
     cli.main.list_commands(click.Context(cli.main))  # which loads them
     groups = {name: one for name, one in cli.main.commands.items() if isinstance(one, click.Group)}
     plain = [[name] for name in cli.main.commands if name not in groups]
-    return plain + [[name, inner] for name, group in groups.items() for inner in group.commands]
+    every = plain + [[name] for name in groups]
+    return every + [[name, inner] for name, group in groups.items() for inner in group.commands]
 
 
 def test_the_commands_are_the_ones_of_the_reference() -> None:

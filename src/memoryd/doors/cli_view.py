@@ -24,6 +24,9 @@ def view() -> None:
     """Read and edit the texts that instruct every call.
 
     NAME is identity.<agent>, rules.project, rules.user or rules.org.
+
+    \b
+    Example: memoryd view edit rules.project
     """
 
 
