@@ -13,7 +13,6 @@ from memoryd.daemon import Daemon
 from memoryd.doors.access import reader_for
 from memoryd.ledger import texts
 
-OWN = "rules.user"  # each user's own, and so private; the other views are everyone's
 SESSION = "views"  # where edits are recorded
 ATTEMPTS = 3  # to save over what others save meanwhile
 
@@ -121,7 +120,7 @@ def missing(name: str, version: str | None = None) -> errors.NotFound:
 
 async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) -> str:
     user_id = editor.reader(caller).user_id
-    owner = user_id if edit.name == OWN else ""
+    owner = user_id if edit.name == texts.OWN else ""
     draft = Draft(
         session_id=SESSION,
         actor=Actor(type=editor.actor_type, id=editor.actor_id or user_id),
@@ -130,7 +129,7 @@ async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) ->
         tenant_id=editor.tenant_id,
         user_id=user_id,
         agent_id=editor.agent_id,
-        channel=_channel(edit),
+        channel=texts.channel_of(edit.name, edit.channel),
         refs=edit.refs,
     )
     try:
@@ -140,14 +139,3 @@ async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) ->
         error.field = _FIELDS.get(error.field or "", error.field)
         raise
     return answer.event_id
-
-
-def _channel(edit: Edit) -> Channel:
-    """Instructions are for all, unless they are one user's own."""
-    channel: Channel = edit.channel or ("private" if edit.name == OWN else "public")
-    if (channel == "private") != (edit.name == OWN):
-        raise errors.Invalid(
-            f"{OWN} is private, and no other view is: {edit.name} cannot be {channel}",
-            field="channel",
-        )
-    return channel
