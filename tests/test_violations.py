@@ -41,6 +41,10 @@ async def told(answer: httpx.Response, status: int = 422) -> str:
         (EVENTS, make.body(ts="2026"), "ts: write the time out, as 2026-05-01T12:00:00Z"),
         (SEARCH, {"query": 7}, "query: it must be a text"),
         (SEARCH, {"query": "x", "limit": 0}, "limit: it must be greater than or equal to 1"),
+        (
+            *(BUILD, {"session_id": "s", "scoring": {"alpha": True, "beta": 0, "gamma": 0}}),
+            "scoring.alpha: it must be a number from 0 to 10",
+        ),
         (SEARCH, {"query": ""}, "query: it must have at least 1 character"),
     ],
     ids=str,
