@@ -48,7 +48,7 @@ def difference(new: str, old: str, found: Shown, width: int) -> list[str]:
             ref = one["refs"][-1] if one["type"] == "chunk" else one["refs"][0]
             where = f"{sign} {one['section']:<18}  {one['why']:<21} "
             said = _words(one["text"], named=one["type"] not in ("chunk", "turn", "reference"))
-            lines += ["", *_fitted(where, printable(ref), width, indent=2)]
+            lines += ["", *_fitted(printable(where), printable(ref), width, indent=2)]
             lines += ["  " + clipped(said, max(width - 2, LEAST))]
     return lines
 
