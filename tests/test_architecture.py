@@ -28,7 +28,7 @@ FUNCTION_LINES = 40
 # Each group may import those before it; `doors` stand last, since they only parse and answer.
 GROUPS = [
     {"core.model", "core.errors", "core.config", "redact.rules", "seal.vault"},
-    {"redact", "core.values", "neutral"},
+    {"redact", "core.values", "neutral", "violations"},
     {"references.model", "references.json_path"},
     {"memories.model"},
     {"core.ids", "core.tokens", "core.chunk", "core.content", "core.privacy", "seal.rows"},
@@ -90,7 +90,18 @@ GROUPS = [
     {"__main__"},
 ]
 PURE = {"model", "errors", "ids", "chunk", "content", "privacy", "analyze", "dates", "wordpiece"}
-PURE |= {"values", "vault", "words", "score", "render", "similar", "item", "pack", "items"}
+PURE |= {
+    "violations",
+    "values",
+    "vault",
+    "words",
+    "score",
+    "render",
+    "similar",
+    "item",
+    "pack",
+    "items",
+}
 PURE |= {"extract", "blocks", "growth", "command", "alike", "findings", "proposals"}
 PURE |= {"definition", "registry", "catalog", "arguments", "results"}
 PURE |= {"intent_words", "describe", "parts", "json_path", "swap", "draft"}

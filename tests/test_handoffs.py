@@ -86,14 +86,28 @@ async def test_accepting_binds_it_to_a_session_and_rejecting_ends_it(
     assert elsewhere == []
 
 
+async def test_accepting_needs_the_session_and_rejecting_does_not(
+    client: httpx.AsyncClient,
+) -> None:
+    handoff = await hand_over(client)
+    path = f"/api/v1/handoffs/{handoff['handoff_id']}"
+    nowhere = await client.post(f"{path}/accept", json={"agent_id": "tester"})
+    pending = section(await build(client, agent_id="tester"), "handoff_packet")
+    rejected = await client.post(f"{path}/reject", json={"agent_id": "tester"})
+
+    assert (nowhere.status_code, nowhere.json()["field"]) == (422, "session_id")
+    assert [one["handoff_id"] for one in pending] == [handoff["handoff_id"]]
+    assert rejected.json()["status"] == "rejected"
+
+
 async def test_only_the_receiver_answers_and_only_one_answer_counts(
     client: httpx.AsyncClient,
 ) -> None:
     handoff = await hand_over(client)
     path = f"/api/v1/handoffs/{handoff['handoff_id']}"
-    stranger = await client.post(f"{path}/accept", json={"agent_id": "someone"})
+    stranger = await client.post(f"{path}/accept", json={"agent_id": "someone", "session_id": "s"})
     both = await asyncio.gather(
-        client.post(f"{path}/accept", json={"agent_id": "tester"}),
+        client.post(f"{path}/accept", json={"agent_id": "tester", "session_id": "s"}),
         client.post(f"{path}/reject", json={"agent_id": "tester"}),
     )
     public = await client.get(path, params={"channel": "public"})

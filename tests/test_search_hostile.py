@@ -173,6 +173,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown channel": ({"channel": "loud"}, "channel"),
     "a weight of NaN": ({"scoring": {**WEIGHTS, "alpha": "NaN"}}, "scoring.alpha"),
     "a weight without end": ({"scoring": {**WEIGHTS, "beta": "Infinity"}}, "scoring.beta"),
+    "a weight that is true": ({"scoring": {**WEIGHTS, "alpha": True}}, "scoring.alpha"),
+    "a weight as a text": ({"scoring": {**WEIGHTS, "beta": "1"}}, "scoring.beta"),
     "a negative weight": ({"scoring": {**WEIGHTS, "gamma": -0.1}}, "scoring.gamma"),
     "a huge weight": ({"scoring": {**WEIGHTS, "alpha": 1e300}}, "scoring.alpha"),
     "a weight too few": ({"scoring": {"alpha": 1, "beta": 0}}, "scoring.gamma"),

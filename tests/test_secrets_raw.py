@@ -125,7 +125,9 @@ class Doors:
     def handoff(self, text: str) -> None:
         for part in parts(text, 3_900):
             made = self.post("handoffs", to_agent="b", note=part)
-            self.post(f"handoffs/{made['handoff_id']}/accept", agent_id="b", note=part)
+            self.post(
+                f"handoffs/{made['handoff_id']}/accept", agent_id="b", session_id="s1", note=part
+            )
 
     def questions(self, text: str) -> None:
         self.post("acb/build", session_id="s1", query_text=text)

@@ -8,9 +8,10 @@ import functools
 from collections.abc import Sequence
 from datetime import datetime
 
+from memoryd import violations
 from memoryd.core import errors, privacy, record
 from memoryd.core.model import Caller, Draft, Event, Reader, Recorded
-from memoryd.custody import audit
+from memoryd.custody import audit, keys
 from memoryd.daemon import Daemon, entropy, now
 
 # Of text; more is filtered, cut and counted in a thread, so that others are served: the worst text
@@ -59,9 +60,12 @@ def _prepare(
     caller: Caller, draft: Draft, moment: datetime, output: bytes | None, place: str
 ) -> record.Write:
     try:
+        if caller.key_id is None and draft.tenant_id not in (None, caller.tenant_id):
+            raise keys.elsewhere(caller, "tenant_id")
         write = record.prepare(caller, draft, moment, entropy(), output)
         _check_sight(caller, write.event)
     except errors.MemorydError as error:
+        violations.reword(error)
         if error.field:
             error.field = place + error.field
         raise

@@ -58,6 +58,28 @@ def acb_of(lines: list[str]) -> str:
     return lines[-1].removeprefix("  memoryd bundle --replay ")
 
 
+@pytest.mark.parametrize("question", [None, "when does the red boat leave the pier?"])
+def test_sixty_columns_are_enough(cli_home: Path, boats: Served, question: str | None) -> None:
+    asked = (*([question] if question else []), *WHO, "--max-tokens", "400")
+    lines = shown(cli_home, boats, *asked, columns=60)
+    wide = shown(cli_home, boats, *asked)
+
+    assert max(map(columns_of, lines)) <= 60
+    words = {word for line in wide for word in line.split() if word.startswith(("evt_", "dec_"))}
+    assert words and words <= {word for line in lines for word in line.split()}
+    at = next(number for number, line in enumerate(lines) if "in reserve" in line)
+    assert lines[at].startswith(" ") and lines[at - 1].startswith("total ")
+
+
+def test_a_narrow_diff_names_whole_ids(cli_home: Path, boats: Served) -> None:
+    old = acb_of(shown(cli_home, boats, *WHO, "--section", "recent_window"))
+    new = acb_of(shown(cli_home, boats, *WHO, "--section", "task_state"))
+    lines = shown(cli_home, boats, "--diff", new, old, columns=60)
+
+    assert max(map(columns_of, lines)) <= 60
+    assert any(line.startswith("  evt_") and len(line) == 32 for line in lines)
+
+
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_person_sees_the_budget_the_items_and_what_was_left_out(
     cli_home: Path, boats: Served, columns: int
@@ -190,6 +212,14 @@ def test_an_empty_bundle_says_what_to_do(cli_home: Path, boats: Served) -> None:
     assert "it is empty; see what is recorded with: memoryd events" in lines
 
 
+def test_a_bundle_of_the_time_before_the_log_says_so(cli_home: Path, boats: Served) -> None:
+    lines = shown(cli_home, boats, *WHO, "--as-of", "2020-01-01T00:00:00Z")
+    again = shown(cli_home, boats, "--replay", acb_of(lines))
+
+    assert "it is empty: nothing was recorded by then" in lines
+    assert again == lines
+
+
 def test_diff_says_what_came_in_what_fell_out_and_why(cli_home: Path, boats: Served) -> None:
     old = acb_of(shown(cli_home, boats, *WHO, "--section", "recent_window"))
     later = httpx.post(f"{boats.url}/api/v1/events", json=boat("The \x1b[1mgreen boat sank."))
@@ -214,6 +244,7 @@ def test_diff_says_what_came_in_what_fell_out_and_why(cli_home: Path, boats: Ser
         (["x", "--session", ""], "session_id"),
         (["--replay", "acb_none"], "404: there is no bundle 'acb_none'"),
         (["--replay", "../events"], "404"),
+        (["--replay", "nope"], "`memoryd bundle` says the id of what it builds"),
         (["--diff", "acb_none", "acb_one"], "404"),
     ],
     ids=str,
@@ -235,6 +266,12 @@ def test_what_the_daemon_refuses_is_one_clear_line(
         (["--replay", "acb_x", "--diff", "a", "b"], "--diff does not go with --replay"),
         (["--text", "--json"], "--text goes neither with --json nor with --diff"),
         (["--section", "poetry"], "'poetry' is not one of"),
+        (["--replay", ""], "--replay takes a bundle's id"),
+        (["--diff", "acb_x", "--json"], "--diff takes the ids of two bundles"),
+        (["--diff", "", "acb_x"], "--diff takes the ids of two bundles"),
+        (["x", "--format", "messages"], "--format says what --json prints"),
+        (["x", "--text", "--provider", "openai"], "--provider says what --json prints"),
+        (["x", "--json", "--provider", "openai"], "add --format messages"),
     ],
     ids=str,
 )

@@ -17,7 +17,8 @@ def commands() -> list[list[str]]:
     cli.main.list_commands(click.Context(cli.main))  # which loads them
     groups = {name: one for name, one in cli.main.commands.items() if isinstance(one, click.Group)}
     plain = [[name] for name in cli.main.commands if name not in groups]
-    return plain + [[name, inner] for name, group in groups.items() for inner in group.commands]
+    every = plain + [[name] for name in groups]
+    return every + [[name, inner] for name, group in groups.items() for inner in group.commands]
 
 
 def test_the_commands_are_the_ones_of_the_reference() -> None:
@@ -205,6 +206,14 @@ def test_status_of_a_running_daemon(cli_home: Path, served: Served) -> None:
 
     assert (found["url"], found["status"]) == (served.url, "ready")
     assert by_port.returncode == 0, by_port.stderr
+
+
+def test_status_finds_the_daemon_of_the_home_on_whatever_port(
+    cli_home: Path, served: Served
+) -> None:
+    found = answer(cli_home, "status")
+
+    assert (found["url"], found["status"]) == (served.url, "ready")
 
 
 @pytest.mark.parametrize("address", ["not a url", "http://[bad", "ftp://127.0.0.1"])

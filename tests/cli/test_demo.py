@@ -37,11 +37,13 @@ def rooms(cli_home: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def at_a_terminal(home: Path, rooms: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+def at_a_terminal(
+    home: Path, rooms: Path, *arguments: str, **env: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "memoryd", "demo"],
-        env=environ(home, TMPDIR=str(rooms), COLUMNS="80"),
+        [sys.executable, "-m", "memoryd", "demo", *arguments],
+        env=environ(home, **{"TMPDIR": str(rooms), "COLUMNS": "80", **env}),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -149,6 +151,19 @@ def test_at_a_terminal_it_waits_for_enter(cli_home: Path, rooms: Path) -> None:
     assert re.search(r"the same [\d,]+ bytes as before", plain)
     assert "nothing of yours was touched" in plain and "memoryd serve" in plain
     assert code == 0
+
+
+def test_a_narrow_terminal_without_colour_is_honoured(cli_home: Path, rooms: Path) -> None:
+    narrow = {"COLUMNS": "60", "NO_COLOR": "1"}
+    with at_a_terminal(cli_home, rooms, "--yes", **narrow) as (process, terminal):
+        said = read_until(terminal, "the past")
+        code = process.wait(SECONDS)
+    lines = said.splitlines()
+    own = lines[next(n for n, line in enumerate(lines) if line.startswith("  (compared")) :]
+
+    assert code == 0 and "\x1b" not in said
+    assert max(map(len, own)) <= 60
+    assert "  memoryd serve" in own and "      starts it, and prints a curl line to try" in own
 
 
 def test_a_signal_in_the_middle_leaves_nothing(cli_home: Path, rooms: Path) -> None:

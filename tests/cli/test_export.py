@@ -123,7 +123,8 @@ def test_a_list_that_is_not_ours_removes_nothing(filled: Desk) -> None:
 def test_a_folder_is_of_one_reader(filled: Desk) -> None:
     done = filled.run("export", "--markdown", str(filled.folder))
 
-    assert done.returncode == 1 and filled.user in done.stderr
+    said = f"holds an export for user '{filled.user}', and this one is for the default user; "
+    assert done.returncode == 1 and f"{said}choose another folder" in done.stderr
     assert len(filled.get("tasks")["tasks"]) == len([*(filled.folder / "tasks").iterdir()])
 
 

@@ -52,7 +52,7 @@ HOSTILE: list[tuple[Callable[[Path], Any], str]] = [
     (to_text("---\ntitle: x\nts: 2026-01-01T00:00:00Z\n---\n"), "ts: memoryd says it"),
     (to_edit("channel: private", "channel: public"), "channel: it cannot be changed in a file"),
     (to_edit("id: tsk_", "id: dec_"), ":2: id: 'dec_"),
-    (to_edit("id: tsk_0", "id: tsk_7"), "id: 404: there is no task"),
+    (to_edit("id: tsk_0", "id: tsk_7"), "id: there is no task"),
     (to_edit("version: evt_0", "version: evt_7"), "has no version 'evt_7"),
     (to_edit("status: open", "status: opne"), ":5: status: 'opne' is none of open, doing, done"),
 ]

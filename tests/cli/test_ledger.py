@@ -1,5 +1,6 @@
 """`memoryd decisions` and `memoryd tasks` as a person and a script use them."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,27 @@ def test_options_choose_what_is_shown(
 
 
 @pytest.mark.parametrize("command", ["decisions", "tasks"])
-def test_nothing_found_says_what_to_do(cli_home: Path, kept: Served, command: str) -> None:
+def test_where_a_filter_leaves_nothing_it_says_so(
+    cli_home: Path, kept: Served, command: str
+) -> None:
     (said,) = lines(cli_home, kept, command, "--as-of", "0")
 
-    assert said.startswith("no ") and "docs/ledger.md" in said
+    assert said.startswith("no ") and "fewer options" in said
+
+
+@pytest.mark.parametrize(("command", "user"), [("decisions", "o'brien"), ("tasks", "newcomer")])
+def test_where_there_is_nothing_it_shows_a_line_that_records_one(
+    cli_home: Path, served: Served, command: str, user: str
+) -> None:
+    asked = (command, "--user", user)
+    said = memoryd(cli_home, *asked, MEMORYD_URL=served.url).stdout.splitlines()
+    curl, url, _, kind, _, body = shlex.split(said[1])
+    name, _, value = kind.partition(": ")
+    recorded = httpx.post(url, content=body, headers={name: value})
+
+    assert said[0].startswith("no ") and curl == "curl"
+    assert recorded.status_code == 201, recorded.text
+    assert len(answer(cli_home, *asked, MEMORYD_URL=served.url)[command]) == 1
 
 
 def test_what_the_terminal_would_obey_is_not_printed(cli_home: Path, kept: Served) -> None:

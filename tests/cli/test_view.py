@@ -137,6 +137,53 @@ def test_an_editor_that_fails_saves_nothing(
     assert done.returncode == 1
     assert "nothing was saved" in done.stderr and len(done.stderr.splitlines()) == 1
     assert shown(served, name) == "base"
+    assert list(editor.parent.glob("*.md")) == [], "nothing was edited"
+
+
+def test_an_editor_that_fails_after_saving_loses_nothing(
+    cli_home: Path, served: Served, editor: Path, name: str
+) -> None:
+    editor.write_text(editor.read_text() + "exit 3\n")
+    done = edit(cli_home, served, editor, name, "mine")
+
+    assert done.returncode == 1
+    (kept,) = editor.parent.glob("*.md")
+    assert kept.read_text() == "mine" and str(kept) in done.stderr
+
+
+def test_bytes_that_are_no_text_are_said_to_be_none(
+    cli_home: Path, served: Served, editor: Path, name: str
+) -> None:
+    editor.write_text('#!/bin/sh\nprintf "one\\nGr\\366\\337e" > "$1"\n')
+    done = edit(cli_home, served, editor, name, "unused")
+
+    assert done.returncode == 1
+    (kept,) = editor.parent.glob("*.md")
+    assert f"nothing was saved: {kept}:2: it is not UTF-8" in done.stderr
+    assert "codec" not in done.stderr and kept.read_bytes() == b"one\nGr\xf6\xdfe"
+
+
+@pytest.mark.parametrize(
+    ("name", "channel"), [("rules.user", "public"), ("rules.project", "private")]
+)
+def test_a_channel_that_cannot_be_is_refused_before_the_editor_opens(
+    cli_home: Path, served: Served, editor: Path, name: str, channel: str
+) -> None:
+    done = edit(cli_home, served, editor, name, "mine", "--channel", channel)
+
+    assert done.returncode == 1
+    assert f"{name} cannot be {channel}" in done.stderr
+    assert not (editor.parent / "found").exists() and list(editor.parent.glob("*.md")) == []
+
+
+@pytest.mark.parametrize("text", ["x" * 200_000, "many lines\n" * 15_000])
+def test_of_a_long_text_the_beginning_is_shown(
+    cli_home: Path, served: Served, editor: Path, name: str, text: str
+) -> None:
+    done = edit(cli_home, served, editor, name, text)
+
+    assert done.returncode == 1 and "100,000" in done.stderr
+    assert len(done.stdout) < 10_000
 
 
 def test_visual_comes_before_editor(
@@ -217,6 +264,16 @@ def test_a_name_that_is_none_says_which_there_are(
 
     assert (done.returncode, done.stdout) == (1, "")
     assert "identity.<agent>, rules.project, rules.user, rules.org" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "history", "diff"])
+def test_a_view_that_is_empty_says_how_to_begin_it(
+    cli_home: Path, served: Served, command: str, name: str
+) -> None:
+    done = memoryd(cli_home, "view", command, name, MEMORYD_URL=served.url)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"try: memoryd view edit {name}" in done.stderr and "PUT" not in done.stderr
 
 
 def test_without_a_daemon_it_says_so(cli_home: Path) -> None:

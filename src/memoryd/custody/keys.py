@@ -81,5 +81,16 @@ def _check_name(field: str, name: str | None) -> None:
         ) from error
 
 
+def elsewhere(caller: Caller, name: str) -> errors.Forbidden:
+    """Why a caller may not name another tenant, user, agent or channel in the field `name`."""
+    if caller.key_id is None:
+        return errors.Forbidden(
+            f"without a key there is the tenant {caller.tenant_id!r} alone; make a key for another "
+            "with `memoryd keys create --tenant NAME` and send it",
+            field=name,
+        )
+    return errors.Forbidden(f"this key is pinned to another {name}", field=name)
+
+
 def hash_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()

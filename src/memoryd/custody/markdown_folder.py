@@ -171,8 +171,8 @@ def sync(root: Path, eyes: Mapping[str, str], files: Mapping[str, tuple[str, str
     before = listed(root)
     if before.files and before.eyes != eyes:
         raise errors.Invalid(
-            f"{root} was exported as {_shown(before.eyes)}, and now it is {_shown(eyes)}; "
-            "choose another folder"
+            f"{root} holds an export for {_shown(before.eyes)}, and this one is for "
+            f"{_shown(eyes)}; choose another folder"
         )
     after = Listed(dict(eyes), dict(before.files))
     done = Synced()
@@ -236,4 +236,5 @@ def _check_folder(root: Path, folder: str) -> None:
 
 
 def _shown(eyes: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in sorted(eyes.items())) or "by default"
+    named = (f"{name.removesuffix('_id')} {value!r}" for name, value in sorted(eyes.items()))
+    return ", ".join(named) or "the default user"

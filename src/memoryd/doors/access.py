@@ -85,7 +85,7 @@ def reader_for(
     for name, given in asked.items():
         pinned = getattr(caller, name)
         if pinned is not None and given not in (None, pinned):
-            raise errors.Forbidden(f"this key is pinned to another {name}", field=name)
+            raise keys.elsewhere(caller, name)
         asked[name] = given or pinned
     known: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     if known.get("user_id", "").startswith(model.agent_owner("")):

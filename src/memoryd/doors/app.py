@@ -30,6 +30,7 @@ from memoryd.doors import (
     prompt,
     reference_files,
     references,
+    refusals,
     search,
     summaries,
     tasks,
@@ -131,7 +132,7 @@ def document() -> FastAPI:
     app.add_api_route("/healthz", healthz, tags=["probes"])
     app.add_api_route("/readyz", readyz, tags=["probes"], responses={503: {"model": Readiness}})
     web.add(app)
-    http.add_problem_handlers(app)
+    refusals.add_handlers(app)
     return app
 
 

@@ -23,7 +23,7 @@ from memoryd.core.model import (
     Sensitivity,
 )
 from memoryd.daemon import Daemon
-from memoryd.doors import http, strict
+from memoryd.doors import http, refusals, strict
 from memoryd.doors.access import DaemonOf, ReaderOf, WriterOf, problems
 
 router = APIRouter(prefix="/api/v1", tags=["artifacts"], route_class=strict.StrictRoute)
@@ -186,6 +186,6 @@ def _span(header: str, size: int) -> tuple[int, int] | None:
 def _beyond(size: int) -> Response:
     limit = f"{size:,} bytes"
     error = errors.RangeNotSatisfiable(f"the artifact has {limit}", field="Range", limit=limit)
-    answer = http.refusal(error)
+    answer = refusals.refusal(error)
     answer.headers["content-range"] = f"bytes */{size}"
     return answer

@@ -31,7 +31,11 @@ Command = Callable[..., None]
 
 @main.group()
 def bench() -> None:
-    """Measure how well search finds known evidence, or how much of it a bundle holds."""
+    """Measure how well search finds known evidence, or how much of it a bundle holds.
+
+    \b
+    Example: memoryd bench locomo locomo10.json --bundle 4000
+    """
 
 
 def _options(command: Command) -> Command:
@@ -58,7 +62,9 @@ def _options(command: Command) -> Command:
 def locomo(path: Path, **options: Any) -> None:
     """Ask LoCoMo's questions; PATH is its JSON file.
 
+    \b
     Example: memoryd bench locomo locomo10.json --limit-conversations 1
+             memoryd bench locomo locomo10.json --bundle 4000
     """
     _bench(bench_data.locomo(path), **options)
 
@@ -68,6 +74,7 @@ def locomo(path: Path, **options: Any) -> None:
 def beam(path: Path, **options: Any) -> None:
     """Ask BEAM's probing questions; PATH is a folder with chats.
 
+    \b
     Example: memoryd bench beam chats/100K --json
     """
     _bench(bench_data.beam(path), **options)

@@ -1,5 +1,9 @@
-"""A bundle → lines for a terminal: each section's bar, its items, what was left out."""
+"""A bundle → lines for a terminal: each section's bar, its items, what was left out.
 
+They are made for 80 columns, and take a second, indented line where there are fewer, down to 60.
+"""
+
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,20 +12,23 @@ from memoryd.doors.cli import clipped, printable
 
 BAR = 20  # characters
 FEW = 8  # items of a section, unless all are asked for
-LEAST = 20  # columns for words, however narrow the terminal
+LEAST = 20  # columns for words: with fewer they stand on a line of their own
+INDENT = 10  # columns before what stands on a line of its own
 USED, LENT, FREE, RESERVED = "█▓░·"
 REF = 30  # characters of an id: `evt_` and a ULID
 
 Shown = Mapping[str, Any]
 
 
-def bundle(answer: Shown, width: int, every: bool) -> list[str]:
-    """What a person wants to know of a bundle; where it was built makes no difference."""
+def bundle(answer: Shown, width: int, every: bool, past: bool) -> list[str]:
+    """What a person wants to know of a bundle, which may show the `past`; where it was built makes
+    no difference.
+    """
     return [
         *_sections(answer, width, every),
-        *_totals(answer),
+        *_totals(answer, width),
         *_omissions(answer["omissions"], width),
-        *_notes(answer),
+        *(line for note in _notes(answer, past) for line in textwrap.wrap(note, width)),
         "",
         f"built at log position {answer['provenance']['position']:,}; to see it again, as it is:",
         f"  memoryd bundle --replay {answer['acb_id']}",
@@ -39,9 +46,10 @@ def difference(new: str, old: str, found: Shown, width: int) -> list[str]:
     for sign, changes in (("+", came), ("-", fell)):
         for one in changes:
             ref = one["refs"][-1] if one["type"] == "chunk" else one["refs"][0]
-            where = f"{sign} {one['section']:<18}  {one['why']:<21} {ref}"
+            where = f"{sign} {one['section']:<18}  {one['why']:<21} "
             said = _words(one["text"], named=one["type"] not in ("chunk", "turn", "reference"))
-            lines += ["", printable(where), "  " + clipped(said, max(width - 2, LEAST))]
+            lines += ["", *_fitted(printable(where), printable(ref), width, indent=2)]
+            lines += ["  " + clipped(said, max(width - 2, LEAST))]
     return lines
 
 
@@ -51,31 +59,42 @@ def _sections(answer: Shown, width: int, every: bool) -> Iterator[str]:
         name, used = section["name"], section["token_est"]
         cap, share = pack.CAPS[name], pack.share(name, budget)
         most = f"  cap {cap:,}" if share < cap else ""
-        yield f"{name:<18}  {_bar(used, share)} {used:>7,} of {share:>6,}{most}"
+        line = f"{name:<18}  {_bar(used, share)} {used:>7,} of {share:>6,}"
+        yield line + (most if len(line + most) <= width else "")
         yield from _items(section, width, every)
 
 
 def _items(section: Shown, width: int, every: bool) -> Iterator[str]:
-    lines = [_item(number, one, width) for number, one in enumerate(section["items"], 1)]
-    more = 0 if every else max(len(lines) - FEW, 0)
-    if more and section["name"] == "recent_window":  # the newest stand last there
+    items = [_item(number, one, width) for number, one in enumerate(section["items"], 1)]
+    more = 0 if every else max(len(items) - FEW, 0)
+    last = more and section["name"] == "recent_window"  # the newest stand last there
+    if last:
         yield f"{'':9} … {more} before these (--all shows them)"
-        yield from lines[more:]
-    else:
-        yield from lines[: len(lines) - more]
-        if more:
-            yield f"{'':9} … {more} more (--all shows them)"
-    if lines:
+    for lines in items[more:] if last else items[: len(items) - more]:
+        yield from lines
+    if more and not last:
+        yield f"{'':9} … {more} more (--all shows them)"
+    if items:
         yield ""
 
 
-def _item(number: int, one: Shown, width: int) -> str:
+def _item(number: int, one: Shown, width: int) -> list[str]:
     score = one.get("score")
     lead = f"{number:>3} {score:>5.2f} " if score is not None else " " * 10
     own = one.get(f"{one['type']}_id")
     ref = own or one["refs"][-1 if score is not None else 0]
     head = f"{lead}{printable(ref):<{REF}}  "
-    return head + clipped(_words(one["text"], bool(own)), max(width - len(head), LEAST))
+    said, room = _words(one["text"], bool(own)), width - len(head)
+    if room >= LEAST:
+        return [head + clipped(said, room)]
+    return [head.rstrip(), " " * INDENT + clipped(said, max(width - INDENT, LEAST))]
+
+
+def _fitted(head: str, more: str, width: int, indent: int = INDENT) -> list[str]:
+    """One line, or two where the terminal is too narrow."""
+    if len(head + more) <= width:
+        return [head + more]
+    return [head.rstrip(), " " * indent + more]
 
 
 def _words(text: str, named: bool) -> str:
@@ -105,12 +124,13 @@ def _cells(part: int, whole: int) -> int:
     return max(round(BAR * part / whole), int(part > 0)) if whole else 0
 
 
-def _totals(answer: Shown) -> Iterator[str]:
+def _totals(answer: Shown, width: int) -> Iterator[str]:
     budget, used = answer["budget_tokens"], answer["token_used_est"]
     reserve = pack.reserve(budget)
     kept, filled = _cells(reserve, budget), _cells(used, budget)
     bar = USED * filled + FREE * (BAR - filled - kept) + RESERVED * kept
-    yield f"{'total':<18}  {bar} {used:>7,} of {budget:>6,}  {reserve:,} in reserve ({RESERVED})"
+    line = f"{'total':<18}  {bar} {used:>7,} of {budget:>6,}  "
+    yield from _fitted(line, f"{reserve:,} in reserve ({RESERVED})", width, indent=20)
     shares = [pack.share(section["name"], budget) for section in answer["sections"]]
     used_of = [section["token_est"] for section in answer["sections"]]
     if any(used > share for used, share in zip(used_of, shares, strict=True)):
@@ -131,11 +151,12 @@ def _omissions(omissions: Sequence[Shown], width: int) -> Iterator[str]:
     longest = max((len(reason) for reason, _ in grouped), default=0)
     for (reason, section), (count, refs) in sorted(grouped.items()):
         head = f"  {reason:<{longest}} {count:>5} {section:<18} "
-        shown = refs[: max((width - len(head) + 1) // (REF + 1), 1)]
-        yield printable(head + " ".join(shown))
+        room = width - (len(head) if len(head) + REF <= width else INDENT)
+        shown = refs[: max((room + 1) // (REF + 1), 1)]
+        yield from _fitted(printable(head), printable(" ".join(shown)), width)
 
 
-def _notes(answer: Shown) -> Iterator[str]:
+def _notes(answer: Shown, past: bool) -> Iterator[str]:
     provenance = answer["provenance"]
     pending = provenance.get("embedding", {}).get("pending_vectors")
     if pending:
@@ -144,5 +165,9 @@ def _notes(answer: Shown) -> Iterator[str]:
         yield f"({provenance['degraded']})"
     if provenance.get("hidden"):
         yield f"({provenance['hidden']:,} more are hidden from this user and channel)"
-    if not any(section["items"] for section in answer["sections"]):
+    if any(section["items"] for section in answer["sections"]):
+        return
+    if past and provenance["position"] == 0:
+        yield "it is empty: nothing was recorded by then"
+    else:
         yield "it is empty; see what is recorded with: memoryd events"

@@ -144,7 +144,11 @@ def _verdict(outcome: core_rebuild.Outcome) -> str:
 
 @main.group()
 def keys() -> None:
-    """Create, list and revoke keys."""
+    """Create, list and revoke keys.
+
+    \b
+    Example: memoryd keys create --tenant acme --role agent
+    """
 
 
 @asynccontextmanager

@@ -2,13 +2,14 @@
 
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import click
 from click.core import ParameterSource
 
-from memoryd.core import render
+from memoryd.core import errors, render
 from memoryd.core.config import Settings
 from memoryd.doors import bundle_lines, reach
 from memoryd.doors.cli import json_option, main, run, say, settings, show
@@ -56,21 +57,23 @@ def bundle(as_json: bool, text: bool, every: bool, **given: Any) -> None:
     Example: memoryd bundle "when do we ship?" --session standup --max-tokens 2000
     """
     _check(click.get_current_context())
+    _check_ids(given["replay"], given["diff"])
     width = shutil.get_terminal_size().columns
     if given["diff"]:
         new, old = given["diff"]
         path = f"{PATH}/{quote(new, safe='')}/diff"
-        found = run(_call(settings(), "POST", path, json={"against": old}))
+        found = run(_built("POST", path, json={"against": old}))
         show(found, as_json, lambda: "\n".join(bundle_lines.difference(new, old, found, width)))
         return
     if given["replay"] is not None:
-        answer = run(_call(settings(), "GET", f"{PATH}/{quote(given['replay'], safe='')}"))
+        answer = run(_built("GET", f"{PATH}/{quote(given['replay'], safe='')}"))
     else:
         answer = run(_call(settings(), "POST", f"{PATH}/build", json=_asked(given)))
     if text:
         _print(_text(answer))
     else:
-        show(answer, as_json, lambda: "\n".join(bundle_lines.bundle(answer, width, every)))
+        past = bool(given["as_of"] or given["replay"])
+        show(answer, as_json, lambda: "\n".join(bundle_lines.bundle(answer, width, every, past)))
 
 
 def _check(context: click.Context) -> None:
@@ -88,6 +91,19 @@ def _check(context: click.Context) -> None:
         raise click.UsageError(f"{wrong.opts[0]} does not go with --{min(alone - {wrong.name})}")
     if "text" in names and names & {"as_json", "diff"}:
         raise click.UsageError("--text goes neither with --json nor with --diff")
+    for name in names & {"format_", "provider"} if "as_json" not in names else ():
+        raise click.UsageError(f"--{name.strip('_')} says what --json prints; add --json")
+    if "provider" in names and context.params["format_"] != "messages":
+        raise click.UsageError("--provider is of the messages; add --format messages")
+
+
+def _check_ids(replay: str | None, diff: Sequence[str] | None) -> None:
+    """An empty one would be another address, and an option that follows is taken for one."""
+    for name, ids in {"replay": [replay] if replay is not None else (), "diff": diff or ()}.items():
+        for one in ids:
+            if not one or one.startswith("-"):
+                many = "the ids of two bundles, NEW and OLD" if name == "diff" else "a bundle's id"
+                raise click.UsageError(f"--{name} takes {many}, as acb_01J…; {one!r} is none")
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
@@ -97,6 +113,15 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         given = {**given, "as_of": int(as_of)}
     chosen = {name: value for name, value in given.items() if value not in (None, ())}
     return {_SENT.get(name, name): value for name, value in chosen.items()}
+
+
+async def _built(method: str, path: str, **sent: Any) -> dict[str, Any]:
+    """Of what was built before."""
+    try:
+        return await _call(settings(), method, path, **sent)
+    except errors.NotFound as error:
+        error.detail += "; `memoryd bundle` says the id of what it builds in its last line"
+        raise
 
 
 async def _call(chosen: Settings, method: str, path: str, **sent: Any) -> dict[str, Any]:

@@ -32,6 +32,12 @@ VECTOR_SECONDS = 20  # then it goes on by words alone, and says so
 PROSE = 90  # columns; longer lines are hard to read
 MARKDOWN = {"content-type": "text/markdown"}
 SESSION = ("--session", "booking")
+OWN = {
+    "memoryd serve": "starts it, and prints a curl line to try",
+    'memoryd record "We ship on Friday."': "or POST /api/v1/events",
+    'memoryd bundle "when do we ship?"': "or POST /api/v1/acb/build",
+    "memoryd bundle --help": "budgets, sections, formats, the past",
+}
 QUESTION = "which database holds the bookings, and why?"
 
 
@@ -59,7 +65,7 @@ class Walk:
         if self.pause and self.steps:
             _wait_for_enter()
         heading = click.style(f"{len(self.steps) + 1}. {title}", bold=True)
-        self.say(f"\n{heading}\n{click.wrap_text(says, min(self.width, PROSE))}\n")
+        self.say(f"\n{heading}\n{_wrapped(says, self.width)}\n")
         self.say(click.style(_command(words, self.width), fg="cyan"))
         output = self._run(arguments)
         self.say(textwrap.indent(output.rstrip("\n"), "  "))
@@ -67,8 +73,8 @@ class Walk:
         return output
 
     def say(self, text: str) -> None:
-        if not self.quiet:
-            click.echo(text)
+        if not self.quiet:  # what a terminal shows in colour, unless it is asked not to
+            click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
 
     def _run(self, arguments: Sequence[str]) -> str:
         done = subprocess.run(  # noqa: S603  # ourselves
@@ -115,11 +121,12 @@ def demo(keep: Path | None, yes: bool, as_json: bool) -> None:
             _load(url)
             width = shutil.get_terminal_size().columns
             walk = Walk(url, quiet=as_json, pause=terminal and not yes, width=width)
-            walk.say(f"\nTo type along, in another terminal: export MEMORYD_URL={url}")
+            along = f"To type along, in another terminal: export MEMORYD_URL={url}"
+            walk.say(f"\n{_wrapped(along, width)}")
             _walk(walk)
     steps = [asdict(step) for step in walk.steps]
     kept = str(home) if home else None
-    show({"steps": steps, "kept": kept}, as_json, lambda: _ending(home))
+    show({"steps": steps, "kept": kept}, as_json, lambda: _ending(home, width))
 
 
 def _new(keep: Path | None) -> Path | None:
@@ -216,7 +223,8 @@ def _replay(walk: Walk, built: str) -> None:
     )
     if (built, before) != (again, httpx.get(path, timeout=SECONDS).content):
         raise errors.MemorydError("the replay differs from the bundle; please report this")
-    walk.say(f"\n  (compared: GET /api/v1/acb/… gives the same {len(before):,} bytes as before)\n")
+    same = f"(compared: GET /api/v1/acb/… gives the same {len(before):,} bytes as before)"
+    walk.say(f"\n{textwrap.indent(_wrapped(same, walk.width - 2), '  ')}\n")
 
 
 def _wait_for_enter() -> None:
@@ -245,16 +253,21 @@ def _command(words: Sequence[str], width: int) -> str:
     return "\n".join(lines)
 
 
-def _ending(home: Path | None) -> str:
+def _wrapped(text: str, width: int) -> str:
+    """As prose; an address or a path is not broken."""
+    lines = textwrap.wrap(text, min(width, PROSE), break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _ending(home: Path | None, width: int) -> str:
     where = "The sample and its daemon are gone; nothing of yours was touched."
     if home is not None:
         serve = f"MEMORYD_HOME={shlex.quote(str(home))} memoryd serve"
         where = f"The sample stays in {home}; to serve it: {serve}"
-    return f"""{where}
-
-Now your own:
-
-  memoryd serve                        starts it, and prints a curl line to try
-  memoryd record "We ship on Friday."  or POST /api/v1/events
-  memoryd bundle "when do we ship?"    or POST /api/v1/acb/build
-  memoryd bundle --help                budgets, sections, formats, the past"""
+    lines = [_wrapped(where, width), "", "Now your own:", ""]
+    for command, about in OWN.items():
+        if len(line := f"  {command:<35}  {about}") <= width:
+            lines.append(line)
+        else:
+            lines += [f"  {command}", f"      {about}"]
+    return "\n".join(lines)

@@ -15,7 +15,11 @@ from memoryd.search import encoders
 
 @main.group()
 def embed() -> None:
-    """See or change the model that makes the vectors."""
+    """See or change the model that makes the vectors.
+
+    \b
+    Example: memoryd embed status
+    """
 
 
 @embed.command("switch")

@@ -155,9 +155,9 @@ async def _record(
             say("import again: what was recorded is not recorded twice")
             raise
         except errors.Conflict as error:
-            return replace(step, action="conflict", why=error.detail)
+            return replace(step, action="conflict", why=imports.told(error))
         except errors.MemorydError as error:
-            return replace(step, action="refused", why=error.detail)
+            return replace(step, action="refused", why=imports.told(error))
         made = thing.version if isinstance(thing, View) else thing.id
         done = replace(step, recorded=str(made))
     if thing is not None and step.source is not None:

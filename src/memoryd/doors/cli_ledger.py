@@ -1,13 +1,16 @@
 """`memoryd decisions` and `memoryd tasks`."""
 
+import json
+import shlex
 import shutil
 from collections.abc import Iterable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from memoryd.core.config import Settings
-from memoryd.doors import reach
+from memoryd.doors import reach, serving
 from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
 
 CHANNELS = click.Choice(["private", "public", "team", "agent"])
@@ -38,7 +41,7 @@ def decisions(as_json: bool, **given: Any) -> None:
     Example: memoryd decisions "which database?" --scope project
     """
     page = run(_ask(settings(), "/api/v1/decisions/query", given))
-    nothing = "no decision was found; docs/ledger.md shows how to record one"
+    nothing = _nothing("decision", "decisions", {"decision": "Keep it in PostgreSQL."}, given)
     show(page, as_json, lambda: _table(page, map(_decision, page["decisions"])) or nothing)
 
 
@@ -62,8 +65,22 @@ def tasks(as_json: bool, **given: Any) -> None:
     Example: memoryd tasks --status open --status doing
     """
     page = run(_ask(settings(), "/api/v1/tasks", given))
-    nothing = "no task was found; docs/ledger.md shows how to record one"
+    nothing = _nothing("task", "tasks", {"title": "Ship it"}, given)
     show(page, as_json, lambda: _table(page, map(_task, page["tasks"])) or nothing)
+
+
+def _nothing(what: str, route: str, first: dict[str, str], given: dict[str, Any]) -> str:
+    """What to say where none is there: how to record one, unless some were filtered out."""
+    source = click.get_current_context().get_parameter_source
+    asked = {name for name in given if source(name) is ParameterSource.COMMANDLINE}
+    if asked - {"user_id", "limit"}:
+        return f"no {what} was found that fits; there may be more with fewer options"
+    body = json.dumps(first | ({"user_id": given["user_id"]} if given["user_id"] else {}))
+    return (
+        f"no {what} was found; while `memoryd serve` runs, record one with:\n"
+        f"  curl {serving.url(settings())}/api/v1/{route} "
+        f"-H 'Content-Type: application/json' -d {shlex.quote(body)}"
+    )
 
 
 async def _ask(chosen: Settings, route: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,9 @@ def memory() -> None:
     """See, correct and undo what is remembered: of a user, by an agent, on a team's whiteboard.
 
     ID is the eight letters and digits that `memoryd memory list` shows.
+
+    \b
+    Example: memoryd memory list
     """
 
 

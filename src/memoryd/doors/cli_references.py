@@ -19,6 +19,9 @@ def references() -> None:
     """See large outputs that left the context, and have a model describe them.
 
     KEY is a reference's key, or its whole placeholder.
+
+    \b
+    Example: memoryd references list
     """
 
 

@@ -21,7 +21,11 @@ WRAPPED = ("tenant_keys", "master_check")  # the tables that tell of the master 
 
 @main.group()
 def seal() -> None:
-    """Change the keys that seal events with sensitivity `high`."""
+    """Change the keys that seal events with sensitivity `high`.
+
+    \b
+    Example: memoryd seal rotate
+    """
 
 
 @asynccontextmanager

@@ -66,7 +66,7 @@ async def _serve(chosen: Settings, background: bool, log_level: str) -> None:
                 signal.signal(number, signal.SIG_IGN)
             tuning.collect_seldom()
             announce = asyncio.create_task(_announce(server, listening))
-            with serving.announced(chosen, _url(*listening.getsockname()[:2])):
+            with serving.announced(chosen, serving.address(*listening.getsockname()[:2])):
                 await server.serve(sockets=[listening])
             announce.cancel()
 
@@ -102,7 +102,7 @@ async def _announce(server: Any, listening: socket.socket) -> None:
     while not server.started:  # noqa: ASYNC110  # uvicorn offers a flag, not an event
         await asyncio.sleep(0.01)
     host, port = listening.getsockname()[:2]
-    url = _url(host, port)
+    url = serving.address(host, port)
     draft = (
         '{"session_id":"s1","actor":{"type":"human","id":"me"},"kind":"message",'
         '"content":{"text":"We ship on Friday."}}'
@@ -121,12 +121,6 @@ Try it:
 Stop it with Ctrl-C.""")
 
 
-def _url(host: str, port: int) -> str:
-    """Where this machine reaches it; `0.0.0.0` is every address, and none to connect to."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # not bound here
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
 @main.command()
 @json_option
 def status(as_json: bool) -> None:
@@ -135,8 +129,7 @@ def status(as_json: bool) -> None:
     \b
     Example: memoryd status --json
     """
-    chosen = settings()
-    url = chosen.url or _url(chosen.host, chosen.port)
+    url = serving.url(settings())
     found = run(_ready(settings(url=url)))
     show(
         {"url": url, **found},

@@ -2,16 +2,24 @@
 
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import click
 
 from memoryd.core import errors
 from memoryd.core.config import Settings
+from memoryd.core.model import Channel
+from memoryd.custody import markdown
 from memoryd.doors import differences, reach
-from memoryd.doors.cli import fail, json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import clipped, fail, json_option, main, printable, run, say, settings, show
+from memoryd.ledger import texts
+
+MOST_LINES = 100  # of a difference, before it is saved; `memoryd view diff` shows all of it
+WIDEST = 500  # columns of such a line
 
 user_option = click.option("--user", "user_id", help="Whose rules.user.")
 channel_option = click.option(
@@ -24,6 +32,9 @@ def view() -> None:
     """Read and edit the texts that instruct every call.
 
     NAME is identity.<agent>, rules.project, rules.user or rules.org.
+
+    \b
+    Example: memoryd view edit rules.project
     """
 
 
@@ -44,7 +55,8 @@ def show_view(name: str | None, as_json: bool, **given: str | None) -> None:
         nothing = "there are no views yet; try: memoryd view edit rules.project"
         show(found, as_json, lambda: "\n".join(map(_line, found)) or nothing)
         return
-    one = _call("GET", _path(name), {**given, "format": "json"})
+    with _told_how_to_begin(name):
+        one = _call("GET", _path(name), {**given, "format": "json"})
     show(one, as_json, lambda: _lines(one["text"]))
 
 
@@ -61,16 +73,18 @@ def edit(name: str, as_json: bool, **given: str | None) -> None:
     \b
     Example: memoryd view edit rules.project
     """
+    if channel := given["channel"]:
+        texts.channel_of(name, cast("Channel", channel))  # before anything is written
     old = _existing(name, given)
     file = _written(name, old["text"])
-    new = _edited(file)
+    new = _edited(file, old["text"])
     if new == old["text"]:
         file.unlink()
         show(old if "version" in old else None, as_json, lambda: f"{name} is as it was")
         return
     if not as_json:
         names = (f"{name} {old.get('version', 'empty')}", f"{name} edited")
-        click.echo(_lines(differences.unified(old["text"], new, *names)))
+        click.echo(_beginning(differences.unified(old["text"], new, *names)))
     saved = _save(name, {**old, "text": new}, given, file)
     show(saved, as_json, lambda: f"saved {name} as {saved['version']}")
 
@@ -90,12 +104,20 @@ def _written(name: str, text: str) -> Path:
     return Path(file.name)
 
 
-def _edited(file: Path) -> str:
+def _edited(file: Path, old: str) -> str:
+    """What is in the file then. Where nothing can be saved and nothing was edited, it goes."""
     try:
         click.edit(filename=str(file))
-        return file.read_bytes().decode()
-    except (click.ClickException, UnicodeDecodeError, OSError) as error:
+        raw = file.read_bytes()
+    except (click.ClickException, OSError) as error:
+        if file.exists() and file.read_bytes() == old.encode():
+            file.unlink()
+            fail(f"nothing was saved: {error}")
         fail(f"nothing was saved: {error}; the text is in {file}")
+    try:
+        return markdown.decode(raw, str(file))
+    except errors.Invalid as error:
+        fail(f"nothing was saved: {error}; the text is kept there")
 
 
 def _save(
@@ -128,7 +150,8 @@ def history(name: str, limit: int, as_json: bool, **given: str | None) -> None:
     \b
     Example: memoryd view history rules.project
     """
-    found = _call("GET", f"{_path(name)}/history", {**given, "limit": limit})["versions"]
+    with _told_how_to_begin(name):
+        found = _call("GET", f"{_path(name)}/history", {**given, "limit": limit})["versions"]
     show(found, as_json, lambda: "\n".join(map(_line, found)))
 
 
@@ -151,7 +174,8 @@ def diff(
     Example: memoryd view diff rules.project
     """
     asked = {"from": from_version, "to": to_version, "user_id": user_id}
-    text = run(_ask(settings(), "GET", f"{_path(name)}/diff", asked)).text
+    with _told_how_to_begin(name):
+        text = run(_ask(settings(), "GET", f"{_path(name)}/diff", asked)).text
     show({"diff": text}, as_json, lambda: _lines(text) or "nothing changed")
 
 
@@ -168,6 +192,16 @@ def restore(name: str, version: str, as_json: bool, **given: str | None) -> None
     """
     saved = _call("POST", f"{_path(name)}/restore", given, json={"version": version})
     show(saved, as_json, lambda: f"restored {name} as {saved['version']}")
+
+
+@contextmanager
+def _told_how_to_begin(name: str) -> Iterator[None]:
+    """The API says it for programs."""
+    try:
+        yield
+    except errors.NotFound as error:
+        error.detail = error.detail.replace("write one with PUT", f"try: memoryd view edit {name}")
+        raise
 
 
 def _path(name: str) -> str:
@@ -192,6 +226,15 @@ def _line(version: dict[str, Any]) -> str:
     who = f"{version['actor']['type']}:{version['actor']['id']}"
     named = f"{version['name']:<20} {version['channel']:<8} {version['version']}"
     return printable(f"{named}  {when}  {version['size']:>7,} characters  {who}")
+
+
+def _beginning(difference: str) -> str:
+    """As much as a person looks through before it is saved."""
+    lines = _lines(difference).split("\n")
+    shown = [clipped(line, WIDEST) for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        shown.append(f"(and {len(lines) - MOST_LINES:,} more lines)")
+    return "\n".join(shown)
 
 
 def _lines(text: str) -> str:

@@ -13,7 +13,6 @@ from memoryd.daemon import Daemon
 from memoryd.doors.access import reader_for
 from memoryd.ledger import texts
 
-OWN = "rules.user"  # each user's own, and so private; the other views are everyone's
 SESSION = "views"  # where edits are recorded
 ATTEMPTS = 3  # to save over what others save meanwhile
 
@@ -82,7 +81,9 @@ async def _save(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) -> t
         try:
             placed = replace(edit, channel=kept, guard=guard)
             version = await _record(daemon, caller, editor, placed)
-        except errors.Conflict:
+        except errors.Conflict as error:
+            if edit.guard == {"replaces": None}:
+                raise _there(edit.name) from error
             if not again:
                 raise
         else:
@@ -104,6 +105,13 @@ async def look(
         return await texts.view(conn, reader, name, version)
 
 
+def _there(name: str) -> errors.Conflict:
+    return errors.Conflict(
+        f"{name} has a text already; read it, edit that, and send its version with it",
+        field="version",
+    )
+
+
 def missing(name: str, version: str | None = None) -> errors.NotFound:
     if version is None:
         return errors.NotFound(f"{name} has no text that you may see; write one with PUT")
@@ -112,7 +120,7 @@ def missing(name: str, version: str | None = None) -> errors.NotFound:
 
 async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) -> str:
     user_id = editor.reader(caller).user_id
-    owner = user_id if edit.name == OWN else ""
+    owner = user_id if edit.name == texts.OWN else ""
     draft = Draft(
         session_id=SESSION,
         actor=Actor(type=editor.actor_type, id=editor.actor_id or user_id),
@@ -121,7 +129,7 @@ async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) ->
         tenant_id=editor.tenant_id,
         user_id=user_id,
         agent_id=editor.agent_id,
-        channel=_channel(edit),
+        channel=texts.channel_of(edit.name, edit.channel),
         refs=edit.refs,
     )
     try:
@@ -131,14 +139,3 @@ async def _record(daemon: Daemon, caller: Caller, editor: Editor, edit: Edit) ->
         error.field = _FIELDS.get(error.field or "", error.field)
         raise
     return answer.event_id
-
-
-def _channel(edit: Edit) -> Channel:
-    """Instructions are for all, unless they are one user's own."""
-    channel: Channel = edit.channel or ("private" if edit.name == OWN else "public")
-    if (channel == "private") != (edit.name == OWN):
-        raise errors.Invalid(
-            f"{OWN} is private, and no other view is: {edit.name} cannot be {channel}",
-            field="channel",
-        )
-    return channel

@@ -54,14 +54,29 @@ class AnswerAsked:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     agent_id: Annotated[Name | None, Field(description="The receiver.")] = None
-    session_id: Annotated[Name, Field(description="Where it goes on: its bundles have it.")] = (
-        "default"
-    )
     note: Note = ""
     tenant_id: Annotated[Name | None, Field(description="Must be the key's own.")] = None
     user_id: Name | None = None
     channel: Channel | None = None
     idempotency_key: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptAsked(AnswerAsked):
+    """Accepted in a session in which nobody goes on, a packet would be in no bundle for good."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    session_id: Annotated[
+        Name, Field(description="The session in which the receiver goes on: its bundles have it.")
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RejectAsked(AnswerAsked):
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    session_id: Annotated[Name, Field(description="Where it was declined.")] = "default"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +188,7 @@ async def get_handoff(
 
 @router.post("/{handoff_id}/accept", responses=problems(400, 404, 409, 413, 415))
 async def accept_handoff(
-    handoff_id: Annotated[Name, Path()], asked: AnswerAsked, daemon: DaemonOf, caller: WriterOf
+    handoff_id: Annotated[Name, Path()], asked: AcceptAsked, daemon: DaemonOf, caller: WriterOf
 ) -> Handoff:
     """Take it over, as the agent it is for; from then on the bundles of `session_id` have it."""
     return await _answer(handoff_id, "accepted", asked, daemon, caller)
@@ -181,14 +196,14 @@ async def accept_handoff(
 
 @router.post("/{handoff_id}/reject", responses=problems(400, 404, 409, 413, 415))
 async def reject_handoff(
-    handoff_id: Annotated[Name, Path()], asked: AnswerAsked, daemon: DaemonOf, caller: WriterOf
+    handoff_id: Annotated[Name, Path()], asked: RejectAsked, daemon: DaemonOf, caller: WriterOf
 ) -> Handoff:
     """Decline it, as the agent it is for; no bundle has it any more."""
     return await _answer(handoff_id, "rejected", asked, daemon, caller)
 
 
 async def _answer(
-    handoff_id: str, status: str, asked: AnswerAsked, daemon: Daemon, caller: Caller
+    handoff_id: str, status: str, asked: AcceptAsked | RejectAsked, daemon: Daemon, caller: Caller
 ) -> Handoff:
     reader = reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
     seen = await _one(daemon, reader, handoff_id)

@@ -1,7 +1,6 @@
-"""What every route shares: JSON within limits, problem details, Host and Origin, one log line.
+"""What every route shares: JSON within limits, Host and Origin, one log line.
 
-Errors are RFC 9457 problem details with the field and the limit; nothing of a request's content is
-ever logged.
+Nothing of a request's content is ever logged.
 """
 
 import ipaddress
@@ -11,22 +10,19 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import asyncpg
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoryd.core import db, errors, ids
+from memoryd import violations
+from memoryd.core import errors, ids
 from memoryd.core.config import Settings
 from memoryd.core.model import MAX_BATCH, MAX_JSON_BYTES, MAX_NAMES
 from memoryd.custody import audit
 from memoryd.daemon import entropy, now
-from memoryd.doors import access, logs, strict
+from memoryd.doors import access, logs, refusals, strict
 
 log = logging.getLogger("memoryd.http")
 
@@ -34,8 +30,6 @@ MORE = "POST /api/v1/references/upload and /api/v1/artifacts take more"
 
 CUT_OFF = 499  # as proxies log it: the client left before it had said all
 MAX_FIELDS = 100  # of a request or an event; there are some twenty
-
-LONGEST_NAME = 100  # characters of a field's name that a refusal repeats
 
 
 class JsonRequest(Request):
@@ -89,9 +83,7 @@ def parse_json(body: bytes) -> Any:
     try:
         return from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise errors.Malformed(
-            f"the body is not JSON that can be kept: {error}", field="body"
-        ) from error
+        raise errors.Malformed(violations.of_json(str(error), body), field="body") from error
 
 
 def check_width(body: Any) -> None:
@@ -122,80 +114,6 @@ def check_media_type(request: Request) -> None:
         raise errors.WrongMediaType(
             f"send Content-Type: application/json, not {given or 'nothing'!r}", field="Content-Type"
         )
-
-
-def problem(
-    status: int, title: str, detail: str, headers: dict[str, str] | None = None, **more: Any
-) -> JSONResponse:
-    given = {name: value for name, value in more.items() if value is not None}
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **given}
-    return JSONResponse(body, status, headers, media_type="application/problem+json")
-
-
-def add_problem_handlers(app: FastAPI) -> None:
-    @app.exception_handler(errors.MemorydError)
-    async def refused(_: Request, error: errors.MemorydError) -> Response:
-        return refusal(error)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        found = [_violation(one) for one in error.errors()]
-        first = found[0]
-        return problem(
-            422,
-            "Invalid value",
-            f"{first['field']}: {first['detail']}",
-            field=first["field"],
-            limit=first.get("limit"),
-            errors=found[:20],
-        )
-
-    @app.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
-        headers = dict(error.headers or {})
-        return problem(error.status_code, str(error.detail), str(error.detail), headers)
-
-    @app.exception_handler(Exception)
-    async def failed(_: Request, __: Exception) -> Response:
-        return refusal(errors.MemorydError("memoryd failed; its log says where"))
-
-    for refused_by in (asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError):
-        app.add_exception_handler(refused_by, _no_writes)
-    for lost in db.CONNECTION_LOST:
-        app.add_exception_handler(lost, _unavailable)
-
-
-def refusal(error: errors.MemorydError) -> Response:
-    headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}.get(error.status)
-    if isinstance(error, errors.Closed):
-        headers = None  # a retry helps when somebody has brought the key
-    return problem(
-        error.status, error.title, error.detail, headers, field=error.field, limit=error.limit
-    )
-
-
-async def _no_writes(_: Request, error: Exception) -> Response:
-    """A full disk, a read-only server: nothing was stored, and PostgreSQL says why."""
-    log.error("database.refuses", extra={"error": type(error).__name__})
-    return refusal(errors.Unavailable(f"PostgreSQL takes no writes: {type(error).__name__}"))
-
-
-async def _unavailable(_: Request, error: Exception) -> Response:
-    log.warning("database.lost", extra={"error": type(error).__name__})
-    return refusal(
-        errors.Unavailable(
-            "the connection to PostgreSQL was lost; a write may or may not have been stored: "
-            "send it again with the same idempotency_key"
-        )
-    )
-
-
-def _violation(error: dict[str, Any]) -> dict[str, Any]:
-    where = [str(part)[:LONGEST_NAME] for part in error["loc"][1:]]  # the first: body, query, path
-    limits = {"max_length", "min_length", "ge", "le", "gt", "lt", "expected", "pattern"}
-    limit = "; ".join(str(value) for name, value in error.get("ctx", {}).items() if name in limits)
-    found = {"field": ".".join(where) or "body", "detail": error["msg"]}
-    return found | ({"limit": limit} if limit else {})
 
 
 class Gate:
@@ -257,7 +175,7 @@ class Gate:
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
         error = self._check(headers)
-        answer = self._app if error is None else refusal(error)
+        answer = self._app if error is None else refusals.refusal(error)
         await answer(scope, receive, send)
 
     def _check(self, headers: Mapping[str, str]) -> errors.MemorydError | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import httpx
 
-from memoryd import redact
+from memoryd import redact, violations
 from memoryd.core import errors
 from memoryd.custody import markdown
 from memoryd.custody.markdown_folder import Source
@@ -79,10 +79,17 @@ async def step(
         state = await _state(client, eyes, thing)
     except errors.NotFound as error:
         named = "version" if isinstance(thing, View) else "id"
-        return Step(**about, action="refused", why=f"{named}: {error.detail}")
+        return Step(**about, action="refused", why=f"{named}: {error}")
     except errors.Invalid as error:
-        return Step(**about, action="refused", why=f"{error.field}: {error.detail}")
+        return Step(**about, action="refused", why=told(error))
     return _compared(eyes, thing, state, about)
+
+
+def told(error: errors.MemorydError) -> str:
+    """A refusal as it is said of a file: without the status of an answer."""
+    place, limit = error.field or "", f" (limit {error.limit})" if error.limit else ""
+    named = f"{place}: " if place and not str(error).startswith(f"{place}: ") else ""
+    return f"{named}{error}" + (limit if error.limit not in violations.PATTERNS else "")
 
 
 def _compared(eyes: Mapping[str, str], thing: Any, state: State, about: dict[str, Any]) -> Step:

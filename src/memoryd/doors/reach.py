@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from memoryd import violations
 from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.doors import serving
@@ -123,7 +124,8 @@ async def ask(
     answer = await send(client, method, path, again=False, **arguments)
     if answer.is_error:
         error = refusal(answer)
-        limit = f", limit {error.limit}" if error.limit else ""
+        for_programs = error.limit in violations.PATTERNS
+        limit = f", limit {error.limit}" if error.limit and not for_programs else ""
         where = f" ({error.field}{limit})" if error.field else ""
         error.detail = f"{error.status}: {error.detail}{where}"
         raise error

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message
 from memoryd import __version__, daemon
 from memoryd.core import db, errors, tokens
 from memoryd.core.config import Settings
-from memoryd.doors import app, cli, frames, http, logs, tuning
+from memoryd.doors import app, cli, frames, logs, refusals, tuning
 from memoryd.doors.frames import Frame
 from memoryd.redact import rules
 
@@ -101,7 +101,7 @@ async def _answer(gate: ASGIApp, asked: Frame, writer: asyncio.StreamWriter) -> 
 
     await gate(scope, receive, send)
     if not sent:  # it failed, and its log says where
-        await http.refusal(errors.MemorydError("memoryd failed; its log says where"))(
+        await refusals.refusal(errors.MemorydError("memoryd failed; its log says where"))(
             scope, receive, send
         )
     start, *parts = sent

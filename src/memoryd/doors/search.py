@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -31,8 +32,24 @@ SHOWN = (
     *("chunk_id", "event_id", "session_id", "ts", "kind", "actor_type", "actor_id", "trust"),
     *("tags", "token_est", "text"),
 )
+HEAVIEST = 10  # of the weights
+
+
+def _a_number(given: Any) -> Any:
+    """Neither `true` nor `"1"`, which a client did not mean as one."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        limits = {"ge": 0, "le": HEAVIEST}
+        raise PydanticCustomError("weight", "it must be a number from {ge} to {le}", limits)
+    return given
+
+
 # -0.0 becomes 0.0, as the database would make of it: a replay repeats the weights.
-Weight = Annotated[float, Field(ge=0, le=10), AfterValidator(lambda given: given + 0.0)]
+Weight = Annotated[
+    float,
+    Field(ge=0, le=HEAVIEST),
+    BeforeValidator(_a_number),
+    AfterValidator(lambda given: given + 0.0),
+]
 Question = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_QUERY, pattern=r"^[^\x00]+$")
 ]

@@ -50,6 +50,17 @@ def located(settings: Settings) -> Settings:
     return replace(settings, url=find(settings.home) or "")
 
 
+def url(settings: Settings) -> str:
+    """Where the daemon answers, or would if one were started."""
+    return located(settings).url or address(settings.host, settings.port)
+
+
+def address(host: str, port: int) -> str:
+    """Where this machine reaches it; `0.0.0.0` is every address, and none to connect to."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # not bound here
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def find(home: Path) -> str | None:
     """The address of the daemon that serves this home, if one does."""
     with suppress(FileNotFoundError, PermissionError):

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import ConfigDict, Field
 
-from memoryd.core import db, ids
+from memoryd.core import db, errors, ids
 from memoryd.core.content import Text
 from memoryd.core.model import Name, Progress, Redacted
 from memoryd.custody import audit
@@ -69,6 +69,10 @@ async def record_task(
 
     An event of `kind=task_update` does the same.
     """
+    if (asked.task_id, asked.title, asked.details, asked.status) == (None, None, None, None):
+        raise errors.Invalid(
+            "a new task needs a `title`; a change, a `task_id` and what is to change", field="body"
+        )
     done = await write(daemon, caller, "task_update", asked)
     task_id = asked.task_id or ids.same("tsk", done.recorded.event_id)
     async with db.tenant(daemon.pool, caller.tenant_id) as conn:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from memoryd.core import errors
 from memoryd.core.model import Channel, Name
-from memoryd.doors import http
+from memoryd.doors import http, refusals
 from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
 from memoryd.doors.search import Question
 from memoryd.memories.write import Origin
@@ -106,4 +106,4 @@ async def call_tool(
     except errors.MemorydError as error:
         heard = run.refused(error)
         more = {"field": error.field, "limit": error.limit, **heard}
-        return http.problem(error.status, error.title, error.detail, **more)
+        return refusals.problem(error.status, error.title, error.detail, **more)

@@ -14,6 +14,7 @@ from memoryd.ledger import extract
 
 LATEST = 2**62  # beyond any position
 MAX_TEXT = 100_000  # characters of a text: some 25,000 tokens, more than any bundle gives it
+OWN = "rules.user"  # each user's own, and so private; the other texts are everyone's
 MOST_PASSAGES = 1_000  # of a session, for its summary: about a second of work
 
 
@@ -52,6 +53,16 @@ class Summary:
     channel: Channel
     sensitivity: Sensitivity
     stale: bool
+
+
+def channel_of(name: str, channel: Channel | None) -> Channel:
+    """Instructions are for all, unless they are one user's own."""
+    found: Channel = channel or ("private" if name == OWN else "public")
+    if (found == "private") != (name == OWN):
+        raise errors.Invalid(
+            f"{OWN} is private, and no other view is: {name} cannot be {found}", field="channel"
+        )
+    return found
 
 
 async def views(conn: db.Conn, reader: Reader, *, as_of: int = LATEST) -> list[Version]:

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from memoryd import violations
 from memoryd.core import db, errors
 from memoryd.memories import agents, change, document, facts, model, places, refuse
 from memoryd.tools import catalog, run_log, run_references
@@ -32,7 +33,7 @@ async def run(call: Call, name: str, arguments: Mapping[str, Any]) -> Result:
     try:
         given = tool.arguments.model_validate(dict(arguments))
     except ValidationError as error:
-        raise _invalid(error) from error
+        raise _invalid(error, tool.arguments) from error
     listing = isinstance(given, ManageUserMemoryInput) and given.operation == "get_memory"
     if call.caller.role == "reader" and not (tool.read_only or listing):
         raise errors.Forbidden("a key with the role `reader` does not write; use an `agent` key")
@@ -201,13 +202,14 @@ def _too_long(name: str, longest: int) -> errors.Invalid:
     return errors.Invalid(f"{name} too long (max {limit})", field=name, limit=limit)
 
 
-def _invalid(error: ValidationError) -> errors.Invalid:
+def _invalid(error: ValidationError, asked: type[BaseModel]) -> errors.Invalid:
     """The first thing that is wrong, with its field and limit, and nothing of the value."""
     found = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(map(str, found["loc"]))[:100] or "arguments"
     limits = ("min_length", "max_length", "expected")
     limit = "; ".join(str(found["ctx"][one]) for one in limits if one in found.get("ctx", {}))
-    return errors.Invalid(f"{field}: {found['msg']}", field=field, limit=limit or None)
+    told = violations.words(found, asked, found["loc"])
+    return errors.Invalid(f"{field}: {told}", field=field, limit=limit or None)
 
 
 _HANDLERS: dict[str, Callable[[Call, Any], Awaitable[Result]]] = {
