@@ -1,6 +1,7 @@
 """The home of a daemon as a thief finds it: its files as bytes, its database as the superuser."""
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,6 +18,13 @@ async def owner(home: Path) -> AsyncIterator[tuple[db.Target, asyncpg.Connection
         conn = await db.connect(target, None)
         yield target, conn
         await conn.close()
+
+
+async def empty_views(home: Path) -> None:
+    """Leave the log and what stands beside it, and nothing that is made from it."""
+    views = re.findall(r"^create table (\w+)", db.read_sql("views.sql"), re.MULTILINE)
+    async with owner(home) as (_, conn):
+        await conn.execute(f"truncate {', '.join(views)}")
 
 
 def files(folder: Path) -> Iterator[tuple[Path, bytes]]:

@@ -1,10 +1,22 @@
 """A3, Decision Supersession: only the newest decision is in the bundle, its lineage intact."""
 
+from typing import Any
+
 import httpx
 
+import wire
 from test_bundle import build, record, section
 
 CHOICES = ("Use MySQL for storage.", "Use SQLite for storage.", "Use PostgreSQL for storage.")
+
+
+def lineage(decision: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """What it replaced, and what replaced it, oldest first."""
+    line = decision["lineage"]
+    ancestors, descendants = (
+        [one["decision_id"] for one in line[side]] for side in ("ancestors", "descendants")
+    )
+    return ancestors, descendants
 
 
 async def test_only_the_newest_decision_is_shown(client: httpx.AsyncClient) -> None:
@@ -15,7 +27,7 @@ async def test_only_the_newest_decision_is_shown(client: httpx.AsyncClient) -> N
         ids.append(f"dec_{decided['event_id'][4:]}")
     bundle = await build(client, query_text="which storage do we use?", session_id="next")
     then = await build(client, query_text="which storage do we use?", session_id="next", as_of=1)
-    lineage = (await client.get(f"/api/v1/decisions/{ids[1]}")).json()
+    first, middle, last = [await wire.found(client, one) for one in ids]
 
     assert [item["decision_id"] for item in section(bundle, "decision_ledger")] == [ids[2]]
     assert "MySQL" not in str(bundle["sections"])
@@ -23,4 +35,7 @@ async def test_only_the_newest_decision_is_shown(client: httpx.AsyncClient) -> N
     gone = [one for one in bundle["omissions"] if one["reason"] == "superseded"]
     assert gone[0]["count"] == 2
     assert [item["decision_id"] for item in section(then, "decision_ledger")] == [ids[0]]
-    assert (lineage["supersedes"], lineage["superseded_by"]) == (ids[0], ids[2])
+    assert (middle["supersedes"], middle["superseded_by"]) == (ids[0], ids[2])
+    assert lineage(first) == ([], ids[1:])
+    assert lineage(middle) == (ids[:1], ids[2:])
+    assert lineage(last) == (ids[:2], [])

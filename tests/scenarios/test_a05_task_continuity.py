@@ -1,11 +1,13 @@
 """A5, Task Continuity: the state of tasks survives a restart and a rebuild."""
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 import commands
 import conftest
+import raw
 from test_bundle import build, record, section
 
 
@@ -13,18 +15,25 @@ async def test_tasks_are_as_they_were_after_a_restart_and_a_rebuild(own_home: Pa
     with commands.serving(own_home) as served:
         async with conftest.asking(served.url) as client:
             await plan(client)
-            before = section(await build(client), "task_state")
+            before = await state(client)
     with commands.serving(own_home) as served:
         async with conftest.asking(served.url) as client:
-            restarted = section(await build(client), "task_state")
-    rebuilt = commands.memoryd(own_home, "rebuild")
+            restarted = await state(client)
+    await raw.empty_views(own_home)
+    (rebuilt,) = commands.answer(own_home, "rebuild")
     with commands.serving(own_home) as served:
         async with conftest.asking(served.url) as client:
-            after = section(await build(client), "task_state")
+            after = await state(client)
 
-    assert rebuilt.returncode == 0, rebuilt.stderr
-    assert [item["text"].split("\n")[1] for item in before] == ["Write the parser", "Ship it"]
-    assert "doing" in before[0]["text"].split("\n")[0]
+    shown, listed = before
+    assert [item["text"].split("\n")[1] for item in shown] == ["Write the parser", "Ship it"]
+    assert "doing" in shown[0]["text"].split("\n")[0]
+    assert {one["title"]: one["status"] for one in listed} == {
+        "Ship it": "open",
+        "Write the parser": "doing",
+        "Draw the logo": "done",
+    }
+    assert (rebuilt["rows"]["tasks"], rebuilt["differed"]["tasks"]) == (5, 5)
     assert before == restarted == after
 
 
@@ -37,3 +46,9 @@ async def plan(client: httpx.AsyncClient) -> None:
     for task_id, status in ((ids[1], "doing"), (ids[2], "done")):
         content = {"task_id": task_id, "status": status}
         await record(client, kind="task_update", content=content)
+
+
+async def state(client: httpx.AsyncClient) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What a bundle shows of the tasks, and what a list of them has."""
+    listed = (await client.get("/api/v1/tasks")).json()["tasks"]
+    return section(await build(client), "task_state"), listed

@@ -1,13 +1,16 @@
-"""A9, Fast Path Assembly: without a question nothing is searched; one statement reads it all."""
+"""A9, Fast Path Assembly: without a question nothing is searched; one statement reads it all.
+
+How fast that is, `bench/bundle.py` measures.
+"""
 
 import httpx
 
-import make
-from memoryd.core import context, db, ids
-from memoryd.core.model import Reader
-from memoryd.core.receipt import Asked
-from memoryd.daemon import Daemon
+import conftest
+from memoryd import daemon as composition
+from memoryd.core import db
 from test_bundle import build, record, section
+
+AUDITING = ("BEGIN;", db.query("audit.begin"), db.query("audit.add"), "COMMIT;")
 
 
 async def test_nothing_is_retrieved_without_a_question(client: httpx.AsyncClient) -> None:
@@ -21,21 +24,24 @@ async def test_nothing_is_retrieved_without_a_question(client: httpx.AsyncClient
     assert texts == [f"[human ada]\nTurn {number} of the conversation." for number in range(20)]
 
 
-async def test_one_statement_reads_and_one_writes_the_receipt(
-    client: httpx.AsyncClient, daemon: Daemon, tenant: str
-) -> None:
-    await record(client)
+async def test_one_statement_reads_and_one_writes_the_receipt(database: db.Target) -> None:
+    """Over HTTP, of a daemon with one connection, so that every statement is seen; all but those
+    that write down, at any time after it, who asked.
+    """
     statements: list[str] = []
-    pool = await db.open_pool(daemon.target, 1)  # nobody else's statements are on it
-    async with pool.acquire() as conn:
-        only = conn._con  # type: ignore[attr-defined]
-        only.add_query_logger(lambda asked: statements.append(asked.query))
-    acb_id = ids.new("acb", make.NOW, make.entropy())
-    asked = Asked(session_id="s1", now=make.NOW)
-    await context.build(pool, daemon.searcher, Reader(tenant_id=tenant), asked, acb_id)
-    await pool.close()
+    async with (
+        composition.running(conftest.outside(database, pool_size=1), print, work=False) as daemon,
+        conftest.serving(daemon) as url,
+        conftest.asking(url) as client,
+    ):
+        await record(client)
+        async with daemon.pool.acquire() as conn:
+            only = conn._con  # type: ignore[attr-defined]
+            only.add_query_logger(lambda asked: statements.append(asked.query))
+        bundle = await build(client)
 
-    begin, reads, commit, writes = statements
+    begin, reads, commit, writes = (one for one in statements if one not in AUDITING)
     assert begin.startswith("begin") and commit == "commit"
     assert reads == db.query("context.gather")
     assert writes == db.query("context.add_receipt")
+    assert len(section(bundle, "recent_window")) == 1
