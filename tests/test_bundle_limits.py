@@ -180,3 +180,21 @@ async def test_a_text_that_was_emptied_takes_no_room(client: httpx.AsyncClient, 
         assert answer.status_code == 200, answer.text
 
     assert (await build(client))["token_used_est"] == 0
+
+
+async def test_found_decisions_stand_in_the_ledger_in_the_order_of_the_evidence(
+    client: httpx.AsyncClient,
+) -> None:
+    """Which is spread over sessions."""
+    for number in range(12):
+        text = f"The harbour gate closes at {number}. " + "Nobody minds. " * number
+        decision = {"decision": text}
+        await record(client, kind="decision", session_id=f"s{number // 6}", content=decision)
+    asked = {"query_text": "when does the harbour gate close?", "intent": "recall"}
+    evidence = section(
+        await build(client, **asked, sections=["retrieved_evidence"]), "retrieved_evidence"
+    )
+    ledger = section(await build(client, **asked, **LEDGER), "decision_ledger")
+
+    assert len(evidence) == 12
+    assert [one["refs"][0] for one in ledger] == [one["refs"][-1] for one in evidence]

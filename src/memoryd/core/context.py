@@ -177,8 +177,8 @@ def _found(answer: Answer) -> Found:
     distinct, repeated = pack.distinct(fresh)
     if repeated:
         gone["duplicate"] = [one.refs[0] for one in repeated]
-    current = {one.position: settled[one.position] for one in distinct if one.position in settled}
     distinct = pack.spread(distinct)
+    current = {one.position: settled[one.position] for one in distinct if one.position in settled}
     order = after_sources([one.position for one in distinct], current)
     return Found(
         [_citing(distinct[at], distinct, current) for at in order],
