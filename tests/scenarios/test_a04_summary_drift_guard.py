@@ -35,6 +35,21 @@ async def test_in_its_own_conversation_the_source_is_enough(client: httpx.AsyncC
     assert [(one["reason"], one["count"]) for one in bundle["omissions"]] == [("duplicate", 1)]
 
 
+async def test_nor_does_it_stand_above_a_source_that_the_question_did_not_find(
+    client: httpx.AsyncClient,
+) -> None:
+    source = await record(client, content={"text": "It is 8443 since Monday."})
+    for number in range(250):  # what is found instead
+        text = f"Port {number} of the harbour."
+        await record(client, content={"text": text}, session_id="noise")
+    await summarize(client, "The staging server listens on port 8080!", source["event_id"])
+    bundle = await build(client, query_text=QUESTION)
+
+    assert "8443" in section(bundle, "recent_window")[0]["text"]
+    assert len(section(bundle, "retrieved_evidence")) > 150
+    assert "8080" not in str(bundle["sections"])
+
+
 async def test_a_search_shows_it_below_its_source_too(client: httpx.AsyncClient) -> None:
     source = await record(client, content={"text": "Staging listens on port 8443 since Monday."})
     text = "The staging server listens on port 8080, the staging server, which port, listen!"

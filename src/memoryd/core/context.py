@@ -181,7 +181,7 @@ def _found(answer: Answer) -> Found:
     current = {one.position: settled[one.position] for one in distinct if one.position in settled}
     order = after_sources([one.position for one in distinct], current)
     return Found(
-        [_citing(distinct[at], distinct, current) for at in order],
+        [_citing(distinct[at], current) for at in order],
         [items.made("decision", row["decision"]) for row in current.values() if row["decision"]],
         gone,
         answer,
@@ -204,12 +204,10 @@ def after_sources(positions: Sequence[int], settled: Mapping[int, Any]) -> list[
     return sorted(range(len(positions)), key=place)
 
 
-def _citing(one: Item, found: Sequence[Item], settled: Mapping[int, Any]) -> Item:
-    """A summary with those of its sources that were found: it is not shown without them."""
+def _citing(one: Item, settled: Mapping[int, Any]) -> Item:
+    """A summary with its sources: it is not shown without those that were found, nor above one."""
     cites = settled[one.position]["cites"] if one.position in settled else ()
-    if not cites:
-        return one
-    return replace(one, after=frozenset(cites) & {other.position for other in found})
+    return replace(one, after=frozenset(cites)) if cites else one
 
 
 def _candidates(

@@ -34,7 +34,9 @@ class Item:
     refs: tuple[str, ...]
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
-    after: frozenset[int] = frozenset()  # positions that it cites, without which it is not shown
+    after: frozenset[int] = (
+        frozenset()
+    )  # positions that it cites: it stands after these, or not at all
     artifacts: tuple[str, ...] = ()  # of a tool's output, or an upload: these have the whole
     place: str = ""  # a chunk's conversation, a decision's scope, a session's "own" task
     raw: str = ""  # of a chunk: exactly its text, so that neighbours join to their event's

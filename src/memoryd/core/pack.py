@@ -101,6 +101,7 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
     shown = {one.position for one in elsewhere if _whole(one)}
     below = {one.position for other in others if other.name == LAST for one in other.items}
     said = {_said(one) for one in elsewhere if one.cut is None}
+    found = {one.position for one in items}
     talk, closed = section == "recent_window", False
     for one in items:
         if one.position in shown:
@@ -113,7 +114,7 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
         if not below.isdisjoint(one.after):  # it would stand above what it cites
             filled.left_out.append(("duplicate", one))
             continue
-        cited = not one.after or one.after <= shown | {kept.position for kept in filled.items}
+        cited = not one.after or one.after & found <= shown | {it.position for it in filled.items}
         room_left = room - (filled.used or _frame(section))
         open_to = cited and not closed
         fitting = item.fit(one, room_left, talk and not filled.items) if open_to else None
