@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import re
 import secrets
 import shutil
 import socket
@@ -25,6 +26,20 @@ from memoryd.core.config import Settings
 from memoryd.custody import audit, keys, migrate
 from memoryd.daemon import Daemon
 from memoryd.doors import app, throwaway
+
+# The tests that the coverage of the core is taken over: with its tracer all others would take twice
+# as long, and it would be no higher.
+OF_THE_CORE = re.compile(
+    r"test_(?:a\d\d|artifacts|bundle|chunk|crash|decisions|events|fuzz|handoffs|hostile|kept|keys"
+    r"|ledger|pack|race|ranges|rebuild|record|refused|similar|spread|summaries|tasks|tokens|views)"
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for one in items:
+        if not OF_THE_CORE.match(one.path.name):
+            one.add_marker("no_cover")
+
 
 _numbers = itertools.count(1)
 
