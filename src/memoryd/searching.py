@@ -17,7 +17,7 @@ async def search(
     if not any(row["kind"] in ("summary", "memory") for row in answer.rows):
         return answer
     deepest = replace(wanted, limit=retrieve.FULL)
-    deep = await searcher.search(reader, deepest, as_of, Aside(context.settled(reader)))
+    deep = await searcher.search(reader, deepest, as_of, Aside(context.settling(reader)))
     order = context.after_sources([row["position"] for row in deep.rows], deep.more)
     gone = {at for at, said in deep.more.items() if said["forgotten"]}
     order = [at for at in order if deep.rows[at]["position"] not in gone][: wanted.limit]

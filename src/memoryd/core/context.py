@@ -69,7 +69,7 @@ async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Aske
         wanted = retrieve.Search(
             text=asked.query_text, now=asked.now, limit=retrieve.FULL, weights=asked.scoring
         )
-        aside = Aside(settled(reader), functools.partial(_gather, searcher, reader, asked))
+        aside = Aside(settling(reader), functools.partial(_gather, searcher, reader, asked))
         answer = await searcher.search(reader, wanted, asked.as_of, aside)
         gathered = answer.beside
     else:
@@ -144,7 +144,7 @@ def _keepable(rows: Sequence[str]) -> bool:
     return long <= KNOWN_LONG and not any(CLOSED in one for one in rows)
 
 
-def settled(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
+def settling(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
     """What is known, at the position of a search, of what was found: is it replaced, is it stale,
     what does it cite.
     """
