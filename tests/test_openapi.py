@@ -23,7 +23,7 @@ from memoryd.custody import keys
 from memoryd.daemon import Daemon
 from memoryd.doors import app, logs
 
-EXAMPLES = 8  # for each operation
+EXAMPLES = 6  # for each operation
 Case = schemathesis.Case[Any]
 PROBLEM = "application/problem+json"
 

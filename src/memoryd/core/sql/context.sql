@@ -102,7 +102,8 @@ walk as (
       select c.position, c.ordinal, c.event_id, c.kind, c.whole,
              hashtextextended(c.text, 0) as said,
              case when c.kind in ('tool_result', 'artifact') and c.whole > $12 then 10
-                  else c.token_est end as cost
+                  else c.token_est end
+               + case when c.ordinal = 0 then 3 else 0 end as cost  -- a head has no fewer tokens
       from chunks c
       where c.tenant_id = $1 and c.session_id = $7
         and (c.position, c.ordinal) < (w.position, w.ordinal) and c.ordinal < $9
