@@ -9,6 +9,7 @@ import pytest
 import make
 from memoryd.core import context
 from memoryd.core.pack import CAPS
+from memoryd.doors import bundle_lines
 from test_bundle import build, record, section
 from wire import decide
 
@@ -198,3 +199,16 @@ async def test_found_decisions_stand_in_the_ledger_in_the_order_of_the_evidence(
 
     assert len(evidence) == 12
     assert [one["refs"][0] for one in ledger] == [one["refs"][-1] for one in evidence]
+
+
+def test_at_a_terminal_a_count_that_is_not_all_has_a_plus() -> None:
+    left = {"reason": "over_budget", "section": "recent_window", "candidates": ["evt_1"]}
+    lines = [
+        list(bundle_lines._omissions([{**left, "count": 5, **more}], 80))[-1]
+        for more in ({}, {"more": True})
+    ]
+
+    assert lines == [
+        "  over_budget     5 recent_window      evt_1",
+        "  over_budget     5+recent_window      evt_1",
+    ]

@@ -113,6 +113,7 @@ class Omission:
     count: int
     section: str | None = None
     artifact_id: str | None = None
+    more: bool = False  # others are left out that were not counted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ GATHERED = {
 }
 # What only events of few kinds change; the `version` names the newest of these.
 SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "more", "version")
-MOST = (250, 150, 40)  # tasks, decisions and handoffs: more than have room, however short
+MOST = (250, 150, 40)  # tasks, decisions (more than have room, however short) and handoffs
 TURNS = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT)
 KNOWN = 128  # readers, each in a session, whose are kept
 KNOWN_LONG = 64_000  # characters of one's long rows; short ones are shared (`items.made`)

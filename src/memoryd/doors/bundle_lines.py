@@ -139,18 +139,18 @@ def _totals(answer: Shown, width: int) -> Iterator[str]:
 
 def _omissions(omissions: Sequence[Shown], width: int) -> Iterator[str]:
     """By reason and section, with as many refs as fit."""
-    grouped: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    grouped: dict[tuple[str, str], tuple[int, str, list[str]]] = {}
     for one in omissions:
         key = (one["reason"], one.get("section") or "")
-        count, refs = grouped.get(key, (0, []))
+        count, _, refs = grouped.get(key, (0, "", []))
         own = [one["artifact_id"]] if one.get("artifact_id") else one["candidates"]
-        grouped[key] = (count + one["count"], [*refs, *own])
+        grouped[key] = (count + one["count"], "+" if one.get("more") else " ", [*refs, *own])
     if grouped:
         yield ""
         yield "left out"
     longest = max((len(reason) for reason, _ in grouped), default=0)
-    for (reason, section), (count, refs) in sorted(grouped.items()):
-        head = f"  {reason:<{longest}} {count:>5} {section:<18} "
+    for (reason, section), (count, more, refs) in sorted(grouped.items()):
+        head = f"  {reason:<{longest}} {count:>5}{more}{section:<18} "
         room = width - (len(head) if len(head) + REF <= width else INDENT)
         shown = refs[: max((room + 1) // (REF + 1), 1)]
         yield from _fitted(printable(head), printable(" ".join(shown)), width)
