@@ -9,10 +9,10 @@ from pydantic_core import from_json
 
 from memoryd.core import item, render
 from memoryd.core.item import Item
+from memoryd.core.model import OUTPUTS
 
 TURN_CHUNKS = 40  # of one event in the window: about what it holds; the rest is said to be cut
 PARTS = ("chunk", "reference")  # types that show a part of their event
-OUTPUTS = ("tool_result", "artifact")  # kinds of events that may have artifacts
 KEPT_CHARACTERS = 4_000  # of a row whose item is kept: 64 MB of them at most
 LONG_RESULT = 500  # tokens; past it a tool's result stands in the window as a reference (seed 001)
 

@@ -63,6 +63,7 @@ PIECE_BYTES = 1024 * 1024  # of an artifact, in one row
 # How much a kind matters when all else is equal: decisions > tasks > messages (seed 003 §8.2).
 IMPORTANCE = {"decision": 1.0, "task_update": 0.7, "memory": 0.6, "message": 0.4}
 OTHER_IMPORTANCE = 0.2
+OUTPUTS = ("tool_result", "artifact")  # kinds that may have artifacts; a long one stands in a line
 
 _STRICT = ConfigDict(extra="forbid")
 

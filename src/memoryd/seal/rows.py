@@ -8,8 +8,6 @@ from pydantic_core import to_json
 from memoryd.core.model import Artifact, Event
 from memoryd.seal.vault import LEVEL, NAME, Keys
 
-SHOWN = ("tool", "path")  # of a content, what a bundle shows of it without the rest
-
 
 def _seals(keys: Keys, event: Event) -> bool:
     return keys.seals(event.sensitivity, event.position)
@@ -46,9 +44,7 @@ def document(keys: Keys, event: Event, said: dict[str, Any]) -> dict[str, Any]:
     """All of `said` as one text: its names and numbers tell as much as its words."""
     if not _seals(keys, event):
         return said
-    shown = {name: said[name] for name in SHOWN if isinstance(said.get(name), str)}
-    whole = {NAME: to_json(said).decode()} | shown
-    return {name: text(keys, event, value) for name, value in whole.items()}
+    return {NAME: text(keys, event, to_json(said).decode())}
 
 
 def artifact(

@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from memoryd.core import db, errors
-from memoryd.core.model import IMPORTANCE, OTHER_IMPORTANCE, PIECE_BYTES, Artifact, Chunk, Event
+from memoryd.core.model import (
+    IMPORTANCE,
+    OTHER_IMPORTANCE,
+    OUTPUTS,
+    PIECE_BYTES,
+    Artifact,
+    Chunk,
+    Event,
+)
 from memoryd.seal import keys as tenant_keys
 from memoryd.seal import rows as sealed
 from memoryd.seal.vault import Keys
 
-OUTPUTS = ("tool_result", "artifact")  # kinds that stand in a conversation in a line, if long
 ROWS_AT_ONCE = 1_000  # encoding more in one go would keep others waiting
 
 
@@ -74,7 +81,7 @@ def _chunk_rows(event: Event, chunks: tuple[Chunk, ...], keys: Keys) -> list[tup
             *(event.ts, event.session_id, event.user_id, event.agent_id, event.channel),
             *(event.sensitivity, event.actor.type, event.actor.id, event.kind, tags),
             *(piece.token_est, whole, *(named if piece.ordinal == 0 else (None, None))),
-            *(IMPORTANCE.get(event.kind, OTHER_IMPORTANCE),),
+            IMPORTANCE.get(event.kind, OTHER_IMPORTANCE),
             sealed.text(keys, event, piece.text),
         )
         for piece in chunks

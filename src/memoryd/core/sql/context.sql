@@ -42,16 +42,10 @@ todo as (  -- what is being done, and what this session has to do, before the ne
                               order by t.status, t.position desc) as time
     from (select t.* from (
       (select t.* from tasks t
-       where t.tenant_id = $1 and t.until is null and t.status = 'doing'
+       where t.tenant_id = $1 and t.until is null and t.status in ('doing', 'open')
          and t.position <= (select position from at) and t.sensitivity = any($2::text[])
          and (t.channel = any($3::text[]) or (t.channel = any($4::text[]) and t.user_id = $5))
-       order by t.session_id <> $7, t.position desc limit 1000)
-      union all
-      (select t.* from tasks t
-       where t.tenant_id = $1 and t.until is null and t.status = 'open'
-         and t.position <= (select position from at) and t.sensitivity = any($2::text[])
-         and (t.channel = any($3::text[]) or (t.channel = any($4::text[]) and t.user_id = $5))
-       order by t.session_id <> $7, t.position desc limit 1000)
+       order by t.status, t.session_id <> $7, t.position desc limit 1000)
       union all
       (select t.* from tasks t
        where t.tenant_id = $1 and t.until > (select position from at) and t.status <> 'done'
