@@ -51,8 +51,10 @@ async def test_long_outputs_take_no_room_from_the_conversation(client: httpx.Asy
     instructions = [f"Instruction {number}: keep the API." for number in range(20)]
     await record_all(client, [make.body(content={"text": text}) for text in instructions])
     output = "\n".join(f"{number}: test_{number} passed in {number} ms" for number in range(1_500))
+    outputs = []
     for number in range(8):
-        await record(client, kind="tool_result", content={"tool": "bash", "text": output})
+        content = {"tool": "bash", "text": output}
+        outputs.append((await record(client, kind="tool_result", content=content))["event_id"])
         await record(client, actor=BOT, content={"text": f"Run {number} is green."})
     bundle = await build(client, **WINDOW)
     again = await client.get(f"/api/v1/acb/{bundle['acb_id']}")
@@ -61,7 +63,8 @@ async def test_long_outputs_take_no_room_from_the_conversation(client: httpx.Asy
     assert [text.partition("\n")[2] for text in shown[:20]] == instructions
     assert sum("[MemoryRef: " in text for text in shown) == 8
     assert len(shown) == 36
-    assert bundle["omissions"] == []
+    (partly,) = bundle["omissions"]
+    assert partly == {"reason": "truncated_tool_output", "candidates": outputs, "count": 8}
     assert again.json() == bundle
 
 

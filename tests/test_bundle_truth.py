@@ -65,11 +65,13 @@ async def test_of_nearly_equal_texts_the_newest_is_shown(client: httpx.AsyncClie
     )
     await record(client, session_id="s2", content={"text": said.format("enabled")})
     newer = await record(client, session_id="s3", content={"text": said.format("disabled")})
-    bundle = await build(client, query_text="is the checkout feature flag enabled for customers?")
+    bundle = await build(client, query_text="what about the checkout feature flag for customers?")
+    asked = await build(client, query_text="is the checkout feature flag enabled for customers?")
 
     (shown,) = section(bundle, "retrieved_evidence")
     assert newer["event_id"] in shown["refs"]
     assert [one["count"] for one in bundle["omissions"] if one["reason"] == "duplicate"] == [1]
+    assert len(section(asked, "retrieved_evidence")) == 2  # what is asked for differs
 
 
 def test_white_space_is_no_evidence() -> None:
@@ -83,7 +85,7 @@ def test_white_space_is_no_evidence() -> None:
     hits = [Hit(0, 0.9, {}), Hit(1, 0.8, {})]
     told: dict[str, Any] = {"pool": 2, "position": 1, "visible": 2, "hidden": 0}
     told |= {"pending_vectors": 0, "model": "none", "degraded": None, "beside": None, "more": {}}
-    shown = context._found(Answer(rows=rows, hits=hits, **told))
+    shown = context._found(Answer(rows=rows, hits=hits, **told), [])
 
     assert [one.body for one in shown.items] == ["Words."]
 

@@ -61,6 +61,29 @@ def test_what_turns_a_meaning_around_is_no_repetition(one: str, other: str) -> N
     assert similar.repeats([SAID.format(one, "", ""), SAID.format(one, "", "")]) == {1: 0}
 
 
+LIKES = "{} prefers tea without sugar in the morning, answers messages after ten, dislikes long "
+LIKES += "meetings, and likes to be told early when a plan changes, as the notes of {} say"
+
+
+def test_another_name_is_no_repetition() -> None:
+    """Nearly all words of two people's preferences are the same, and who they are is not."""
+    said = [LIKES.format(name, "the team") for name in ("Anna", "Boris", "Chen")]
+    noted = [LIKES.format("she", name) for name in ("the team", "userService", "the team")]
+
+    assert similar.repeats(said) == {}
+    assert similar.repeats(noted) == {2: 0}
+    assert similar.repeats([said[0], said[0].upper(), said[0].lower()]) == {1: 0, 2: 0}
+
+
+def test_what_is_asked_for_is_no_repetition() -> None:
+    about = "the {} service belongs to the team that built it, which is called first when it fails "
+    said = [about.format(what) + "and stays with them " * 9 for what in ("shipping", "billing")]
+
+    assert similar.repeats(said) == {1: 0}
+    assert similar.repeats(said, asked=["who", "ship"]) == {}
+    assert similar.repeats(said, asked=["who", "belong"]) == {1: 0}
+
+
 def test_many_alike_texts_are_compared_in_little_time() -> None:
     """Reports that differ by their numbers took 4 s, in which the daemon answered nobody."""
     draw = Random(3)

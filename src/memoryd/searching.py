@@ -1,5 +1,6 @@
 """Plain search for a caller: what a bundle keeps of the truth holds here too."""
 
+import functools
 from dataclasses import replace
 from datetime import datetime
 
@@ -17,7 +18,8 @@ async def search(
     if not any(row["kind"] in ("summary", "memory") for row in answer.rows):
         return answer
     deepest = replace(wanted, limit=retrieve.FULL)
-    deep = await searcher.search(reader, deepest, as_of, Aside(context.settling(reader)))
+    aside = Aside(functools.partial(context.settle, reader))
+    deep = await searcher.search(reader, deepest, as_of, aside)
     order = context.after_sources([row["position"] for row in deep.rows], deep.more)
     gone = {at for at, said in deep.more.items() if said["forgotten"]}
     order = [at for at in order if deep.rows[at]["position"] not in gone][: wanted.limit]

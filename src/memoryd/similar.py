@@ -17,6 +17,7 @@ _TELLING = re.compile(
     r"(?<!\w)[-+]?\w*\d[\w.]*|\w['\u2019]t\b|\b(?:not?|never|none|without|nicht|keine?|pas|non)\b"
     r"|[<>]=?|[!=]="
 )
+_WORD = re.compile(r"\w+(?:['\u2019]t)?")
 BETWEEN = "\0" * 8  # two texts; no text has a zero
 _BLANKS = bytes.maketrans(b"\t\n\v\f\r", b"     ")
 LEADING = 0xC0  # from here on a byte begins a letter beyond ASCII, in UTF-8
@@ -25,15 +26,22 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.random.default_rng(0).integers(0, 2**31, HASHES, np.uint32) * np.uint32(2) + 1
 
 
-def repeats(bodies: Sequence[str]) -> dict[int, int]:
-    """The places of those that repeat, nearly word for word, one before them, and where that is."""
+def repeats(
+    bodies: Sequence[str], asked: Sequence[str] = (), speakers: Sequence[str] = ()
+) -> dict[int, int]:
+    """The places of those that repeat, nearly word for word, one before them, and where that is.
+    What differs in a name, or in a word that begins with a term of those `asked` for, does not;
+    nor what another of the `speakers` said, but for the same words.
+    """
     found: dict[int, int] = {}
-    triples = functools.cache(lambda at: _triples(bodies[at]))
+    said = functools.cache(lambda at: _Said(bodies[at]))
     compared: Counter[int] = Counter()
     for at, other in _pairs(bodies) if bodies else ():
         if at not in found and other not in found and compared[at] < MOST:
             compared[at] += 1
-            if _same(triples(other), triples(at)):
+            left, right = said(other), said(at)
+            alike = not speakers or speakers[at] == speakers[other] or left.all == right.all
+            if alike and _same(left, right, tuple(asked)):
                 found[at] = other
     return found
 
@@ -99,11 +107,22 @@ def _even(text: bytes) -> NDArray[np.uint8]:
     return found[~again] if again.any() else found
 
 
-def _same(left: set[tuple[str, ...]], right: set[tuple[str, ...]]) -> bool:
-    shared = len(left & right)
-    return shared >= SAME * (len(left) + len(right) - shared)
+class _Said:
+    """What is compared in full: the words of a text, and each three that follow each other."""
+
+    def __init__(self, body: str) -> None:
+        words = _WORD.findall(body) or [body]
+        self.all = [word.casefold() for word in words]
+        self.triples = {tuple(self.all[at : at + 3]) for at in range(max(len(self.all) - 2, 1))}
+        self.words = set(self.all)
+        names = {low for low, word in zip(self.all, words, strict=True) if low != word}
+        self.names = names if 2 * len(names) < len(self.words) else set()  # some texts SHOUT
 
 
-def _triples(body: str) -> set[tuple[str, ...]]:
-    words = re.findall(r"\w+(?:['\u2019]t)?", body.casefold()) or [body]
-    return {tuple(words[at : at + 3]) for at in range(max(len(words) - 2, 1))}
+def _same(left: _Said, right: _Said, asked: tuple[str, ...]) -> bool:
+    shared = len(left.triples & right.triples)
+    if shared < SAME * (len(left.triples) + len(right.triples) - shared):
+        return False
+    differing = left.words ^ right.words
+    named = differing & (left.names | right.names)
+    return not named and not any(word.startswith(asked) for word in differing)

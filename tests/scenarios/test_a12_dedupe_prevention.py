@@ -25,9 +25,9 @@ async def test_fifty_copies_cost_as_much_as_one(client: httpx.AsyncClient) -> No
 
 
 async def test_near_copies_cost_once_too(client: httpx.AsyncClient) -> None:
-    for name in ("Ada", "Ben", "Cleo", "Dora", "Emil"):
-        told = f"{TEXT} Every visitor has to be out by then, and so have the boats, {name}."
-        await record(client, content={"text": told}, session_id=name)
+    for word in ("please", "friends", "everyone", "again", "thanks"):
+        told = f"{TEXT} Every visitor has to be out by then, and so have the boats, {word}."
+        await record(client, content={"text": told}, session_id=word)
     bundle = await build(client, query_text="when does the gate close?", session_id="next")
 
     assert str(bundle["sections"]).count("harbour master") == 1

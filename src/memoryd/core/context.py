@@ -7,7 +7,7 @@ import asyncio
 import functools
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +37,7 @@ GATHERED = {
 SELDOM = ("texts", "tasks", "decisions", "handoffs", "hidden", "more", "version")
 MOST = (250, 150, 40)  # tasks, decisions (more than have room, however short) and handoffs
 TURNS = (items.TURN_CHUNKS, TURN_ROWS, TURN_TOKENS, items.LONG_RESULT)
+WHOLE = 1 - 1e-6  # of an output, as a sum of shares
 KNOWN = 128  # readers, each in a session, whose are kept
 KNOWN_LONG = 64_000  # characters of one's long rows; short ones are shared (`items.made`)
 
@@ -69,7 +70,8 @@ async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Aske
         wanted = retrieve.Search(
             text=asked.query_text, now=asked.now, limit=retrieve.FULL, weights=asked.scoring
         )
-        aside = Aside(settling(reader), functools.partial(_gather, searcher, reader, asked))
+        gathering = functools.partial(_gather, searcher, reader, asked)
+        aside = Aside(functools.partial(settle, reader), gathering)
         answer = await searcher.search(reader, wanted, asked.as_of, aside)
         gathered = answer.beside
     else:
@@ -77,7 +79,7 @@ async def collect(pool: db.Pool, searcher: Searcher, reader: Reader, asked: Aske
             position = await position_at(conn, reader.tenant_id, asked.as_of)
             gathered = await _gather(searcher, reader, asked, conn, position)
     clock.append(time.perf_counter())
-    found = _found(answer) if answer else Found()
+    found = _found(answer, analyze.query_terms(asked.query_text or "")) if answer else Found()
     return Collected(gathered, found, _candidates(gathered, found, asked), clock)
 
 
@@ -144,25 +146,19 @@ def _keepable(rows: Sequence[str]) -> bool:
     return long <= KNOWN_LONG and not any(CLOSED in one for one in rows)
 
 
-def settling(reader: Reader) -> Callable[[db.Conn, list[Any], int], Awaitable[dict[int, Any]]]:
+async def settle(reader: Reader, conn: db.Conn, found: list[Any], position: int) -> dict[int, Any]:
     """What is known, at the position of a search, of what was found: is it replaced, is it stale,
     what does it cite.
     """
-
-    async def settle(conn: db.Conn, found: list[Any], position: int) -> dict[int, Any]:
-        dated = sorted({row["position"] for row in found if row["kind"] in DATED})
-        if not dated:
-            return {}
-        rows = await conn.fetch(db.query("context.settle"), reader.tenant_id, dated, position)
-        said = await connection.open_rows(conn, [row["decision"] or "" for row in rows])
-        return {
-            row["position"]: {**row, "decision": one} for row, one in zip(rows, said, strict=True)
-        }
-
-    return settle
+    dated = sorted({row["position"] for row in found if row["kind"] in DATED})
+    if not dated:
+        return {}
+    rows = await conn.fetch(db.query("context.settle"), reader.tenant_id, dated, position)
+    said = await connection.open_rows(conn, [row["decision"] or "" for row in rows])
+    return {row["position"]: {**row, "decision": one} for row, one in zip(rows, said, strict=True)}
 
 
-def _found(answer: Answer) -> Found:
+def _found(answer: Answer, terms: Sequence[str]) -> Found:
     """Without what is out of date, without repetitions, and no summary before what it cites."""
     settled = answer.more
     fresh: list[Item] = []
@@ -174,7 +170,7 @@ def _found(answer: Answer) -> Found:
             gone.setdefault(reason, []).append(row["event_id"])
         elif not row["text"].isspace():
             fresh.append(items.evidence([row], round(hit.score, 6), hit.parts))
-    distinct, repeated = pack.distinct(fresh)
+    distinct, repeated = pack.distinct(fresh, terms)
     if repeated:
         gone["duplicate"] = [one.refs[0] for one in repeated]
     distinct = pack.spread(distinct)
@@ -241,15 +237,18 @@ def _omitted(
     yield from _outputs(filled)
 
 
-def _outputs(filled: Mapping[str, Filled]) -> list[Omission]:
+def _outputs(filled: Mapping[str, Filled]) -> Iterator[Omission]:
     """The outputs of which a part is shown, with the artifacts that have the whole."""
-    shown = [one for part in filled.values() for one in part.items if one.artifacts]
-    partly = [one for one in shown if one.cut is not None or one.type in items.PARTS]
-    whole = sorted({(one.refs[-1], artifact) for one in partly for artifact in one.artifacts})
-    return [
-        Omission("truncated_tool_output", "", (event_id,), 1, artifact)
-        for event_id, artifact in whole
-    ]
+    shown: dict[str, list[Item]] = {}
+    for one in (one for part in filled.values() for one in part.items if one.share is not None):
+        shown.setdefault(one.refs[-1], []).append(one)
+    lacking: dict[str | None, list[str]] = {}  # by what has the whole, where that is an artifact
+    for event_id, parts in sorted(shown.items()):
+        if sum(one.share or 0.0 for one in parts if one.cut is None) < WHOLE:
+            for artifact in sorted(parts[0].artifacts) or (None,):
+                lacking.setdefault(artifact, []).append(event_id)
+    for artifact, cut in lacking.items():
+        yield Omission("truncated_tool_output", "", (*cut[: pack.LISTED],), len(cut), artifact)
 
 
 def _provenance(

@@ -13,7 +13,7 @@ from memoryd.core import render, tokens
 
 LONG = 500  # tokens; what is longer may be cut to fit, what is shorter fits or not
 LEAST = 60  # tokens; a shorter rest of a long text says nothing
-NOTICE = 60  # tokens that say where a text was cut
+SEAMS = 4  # tokens that a text may have more than its pieces, where two are one word's
 LONGEST = 16  # characters a token, at most, in what is worth cutting
 KEPT_CHARACTERS = 8_000  # of a text whose count is kept: 32 MB of them at most
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
@@ -34,10 +34,9 @@ class Item:
     refs: tuple[str, ...]
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
-    after: frozenset[int] = (
-        frozenset()
-    )  # positions that it cites: it stands after these, or not at all
+    after: frozenset[int] = frozenset()  # positions it cites: it stands after these, or nowhere
     artifacts: tuple[str, ...] = ()  # of a tool's output, or an upload: these have the whole
+    share: float | None = None  # of an output: how much of it this is, unless it is cut
     place: str = ""  # a chunk's conversation, a decision's scope, a session's "own" task
     raw: str = ""  # of a chunk: exactly its text, so that neighbours join to their event's
     cut: int | None = None  # characters of the body that are kept
@@ -47,7 +46,8 @@ class Item:
     def text(self) -> str:
         if self.cut is None:
             return self.head + self.body
-        return self.head + render.cut(self.body, self.cut, self.refs[0])
+        whole = self.refs[-1 if self.type == "chunk" else 0]
+        return self.head + render.cut(self.body, self.cut, whole)
 
 
 def make(rendered: tuple[str, str], known: int | None = None, **given: Any) -> Item:
@@ -80,7 +80,7 @@ def fit(one: Item, room: int, must: bool = False) -> Item | None:
         return one
     if (one.tokens <= LONG and one.type != "view" and not must) or room < LEAST:
         return None
-    inside = room - count(one.head) - NOTICE
+    inside = room - shortened(one, 0).tokens - SEAMS
     for pieces in (_LINES, _WORDS, *([_LETTERS] if must else [])):
         kept = _prefix(pieces, one.body, room * LONGEST, inside)
         shorter = shortened(one, kept)

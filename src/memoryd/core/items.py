@@ -12,7 +12,6 @@ from memoryd.core.item import Item
 from memoryd.core.model import OUTPUTS
 
 TURN_CHUNKS = 40  # of one event in the window: about what it holds; the rest is said to be cut
-PARTS = ("chunk", "reference")  # types that show a part of their event
 KEPT_CHARACTERS = 4_000  # of a row whose item is kept: 64 MB of them at most
 LONG_RESULT = 500  # tokens; past it a tool's result stands in the window as a reference (seed 001)
 
@@ -55,9 +54,9 @@ def turn(rows: Sequence[Row]) -> Item:
     first, rows = rows[0], rows[:TURN_CHUNKS]
     total, read = first["whole"], sum(row["token_est"] for row in rows)
     given = {"position": first["position"], "refs": (first["event_id"],)}
-    given["artifacts"] = tuple(first.get("artifacts") or ())
+    given |= {"artifacts": tuple(first.get("artifacts") or ()), "share": _share(rows)}
     if first["kind"] in OUTPUTS and total > LONG_RESULT:
-        return item.make(render.reference(first), type="reference", **given)
+        return item.make(render.reference(first), type="reference", **given | {"share": 0.0})
     text = "".join(row["text"] for row in rows)
     head, body = render.turn({**first, "text": text})
     known = total if len(rows) == 1 and body == text else None
@@ -80,9 +79,16 @@ def evidence(rows: Sequence[Row], score: float | None, parts: Mapping[str, float
         score=score,
         parts=parts,
         artifacts=tuple(first.get("artifacts") or ()),
+        share=_share(rows),
         place=first.get("session_id", ""),
         raw=text,
     )
+
+
+def _share(rows: Sequence[Row]) -> float | None:
+    """How much of an output these chunks are."""
+    whole = rows[0].get("whole") if rows[0]["kind"] in OUTPUTS else None
+    return sum(row["token_est"] for row in rows) / whole if whole else None
 
 
 WHOLE: dict[str, Callable[[Row], Item]] = {

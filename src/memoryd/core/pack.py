@@ -8,7 +8,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memoryd import neutral, similar
 from memoryd.core import item, render, tokens
@@ -26,6 +26,7 @@ CAPS = {
     "recent_window": 8_000,
 }
 LAST = "recent_window"  # what it shows stands below all else
+EVIDENCE = "retrieved_evidence"
 ONCE = ("chunk", "turn", "reference", "decision", "task")  # types whose same text is shown once
 BRIEF = 16  # tokens; "yes" said twice in a conversation was said twice
 SPREAD = 0.02  # of the best score; more, and questions of one part lose
@@ -63,25 +64,22 @@ def pack(candidates: Mapping[str, Sequence[Item]], budget: int) -> dict[str, Fil
     """
     names = [name for name in CAPS if name in candidates]
     # The conversation before the evidence: what it shows for sure need not be found again.
-    order = sorted(names, key=lambda name: name == "retrieved_evidence")
-    sure: dict[str, Filled] = {}
+    order = sorted(names, key=lambda name: name == EVIDENCE)
+    found: dict[str, Filled] = {}
     for name in order:
-        sure[name] = fill(name, candidates[name], share(name, budget), sure.values())
-    if budget >= TOTAL:  # its share is all that a section may ever have
-        return {name: _settled(sure[name]) for name in names}
-    spare = budget - reserve(budget) - sum(filled.used for filled in sure.values())
-    wider: dict[str, Filled] = {}
-    for name in names:
-        room = min(CAPS[name], sure[name].used + spare)
-        shown = [*wider.values()]
-        if name == "retrieved_evidence" and "recent_window" in sure:
-            shown.append(sure["recent_window"])
-        wider[name] = fill(name, candidates[name], room, shown)
+        found[name] = fill(name, candidates[name], share(name, budget), found.values())
+    spare = budget - reserve(budget) - sum(filled.used for filled in found.values())
+    # Where its share is all that a section may ever have, there is nothing to go to others. The
+    # evidence comes once more: what the conversation shows by then need not be found again.
+    for name in [*names, *order[-1:]] if budget < TOTAL else ():
+        room = min(CAPS[name], found[name].used + spare)
+        before = [found[other] for other in order[: order.index(name)]]
+        wider = fill(name, candidates[name], room, before)
         # What was cut to its share would be cut again to the size that it has now.
-        if name != "retrieved_evidence" and wider[name].used < sure[name].used:
-            wider[name] = sure[name]
-        spare -= wider[name].used - sure[name].used
-    return {name: _settled(wider[name]) for name in names}
+        if name == EVIDENCE or wider.used >= found[name].used:
+            spare -= wider.used - found[name].used
+            found[name] = wider
+    return {name: _settled(found[name]) for name in names}
 
 
 def share(section: str, budget: int) -> int:
@@ -102,23 +100,23 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
     below = {one.position for other in others if other.name == LAST for one in other.items}
     said = {_said(one) for one in elsewhere if one.cut is None}
     found = {one.position for one in items}
-    talk, closed = section == "recent_window", False
+    # What a packet says, or the part of an event that is shown, has pieces of the evidence in it.
+    within = [it.body[: it.cut] for it in elsewhere if it.cut is not None or it.type == "handoff"]
+    talk, closed = section == LAST, False
     for one in items:
         if one.position in shown:
             continue
-        if (again := _said(one, talk)) in said and one.type in ONCE:
-            filled.left_out.append(("duplicate", one))
-            continue
-        # Holes in a conversation mislead: it ends where the rest is shown elsewhere or has no room.
-        closed = closed or (talk and _said(one) in said)
-        if not below.isdisjoint(one.after):  # it would stand above what it cites
+        again = _said(one, talk)
+        told = one.type == "chunk" and one.tokens > BRIEF and any(one.body in it for it in within)
+        # The last would stand above what it cites.
+        if told or (again in said and one.type in ONCE) or not below.isdisjoint(one.after):
             filled.left_out.append(("duplicate", one))
             continue
         cited = not one.after or one.after & found <= shown | {it.position for it in filled.items}
-        room_left = room - (filled.used or _frame(section))
-        open_to = cited and not closed
-        fitting = item.fit(one, room_left, talk and not filled.items) if open_to else None
-        closed = closed or (talk and fitting is None)
+        left = room - (filled.used or _frame(section))
+        must = talk and not filled.items
+        fitting = item.fit(one, left, must) if cited and not closed else None
+        closed = closed or (talk and fitting is None)  # holes in a conversation mislead
         if fitting is None:
             filled.left_out.append(("over_budget", one))
             continue
@@ -145,9 +143,9 @@ def _whole(one: Item) -> bool:
 
 def _settled(filled: Filled) -> Filled:
     """In the order in which it is read."""
-    if filled.name == "recent_window":
+    if filled.name == LAST:
         filled.items.reverse()
-    if filled.name == "retrieved_evidence":
+    if filled.name == EVIDENCE:
         filled.items = _joined(filled.items)
         used = sum(one.tokens for one in filled.items)
         filled.used = used + _frame(filled.name) if used else 0
@@ -190,22 +188,31 @@ def _join(run: list[Item]) -> Item:
         score=best.score,
         parts=best.parts,
         artifacts=best.artifacts,
+        share=None if best.share is None else sum(one.share or 0.0 for one in run),
         raw=raw,
     )
 
 
-def distinct(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+def distinct(items: Sequence[Item], asked: Sequence[str] = ()) -> tuple[list[Item], list[Item]]:
     """Those that say something new, and those that repeat one before, nearly word for word. Of
-    these the newest stays, in the place of the best: what changed in it may be a correction.
+    these the newest stays, in the place of the best: what changed in it may be a correction, but
+    not in what is `asked` for, nor by whom it was not said.
     """
-    if not (repeats := similar.repeats([one.body for one in items])):
+    speakers = [one.head[: one.head.rfind(", ")] for one in items]
+    if not (repeats := similar.repeats([one.body for one in items], asked, speakers)):
         return [*items], []
-    newest: dict[int, Item] = {}
+    new: dict[int, Item] = {}
     for at, one in enumerate(items):
         first = repeats.get(at, at)
-        newest[first] = max(newest.get(first, one), one, key=lambda one: one.position)
-    kept = {id(one) for one in newest.values()}
-    return [*newest.values()], [one for one in items if id(one) not in kept]
+        new[first] = max(new.get(first, one), one, key=_standing)
+    kept = {id(one) for one in new.values()}
+    shown = [replace(one, score=items[at].score, parts=items[at].parts) for at, one in new.items()]
+    return shown, [one for one in items if id(one) not in kept]
+
+
+def _standing(one: Item) -> tuple[bool, float, int]:
+    """A human's own words before the same ones of others; then by when it was said."""
+    return one.head.startswith("[0, human "), one.parts.get("recency", 0.0), one.position
 
 
 def spread(items: Sequence[Item]) -> list[Item]:

@@ -95,8 +95,7 @@ def within_calendar(moment: datetime | None) -> datetime | None:
     try:
         return moment and moment.astimezone(UTC)
     except OverflowError:
-        first = moment is not None and moment.year == 1
-        return _FIRST if first else _LAST
+        return _FIRST if moment is not None and moment.year == 1 else _LAST
 
 
 def eyes(reader: Reader) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ select c.position, c.ordinal, c.chunk_id, c.event_id, c.session_id, c.ts, c.kind
        case when c.kind in ('tool_result', 'artifact')
             then array(select a.artifact_id from artifacts a
                        where a.tenant_id = $1 and a.event_id = c.event_id) end as artifacts,
-       c.tags, c.token_est, c.text
+       c.tags, c.token_est, c.whole, c.text
 from unnest($2::text::bigint[], $3::text::int[]) with ordinality q (position, ordinal, place)
 join chunks c on c.tenant_id = $1 and c.position = q.position and c.ordinal = q.ordinal
 order by q.place;
