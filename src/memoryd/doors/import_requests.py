@@ -52,6 +52,8 @@ def request(
     names = ("decision", "scope", "subject", "refs", *SECTIONS)
     said |= {name: getattr(thing, name) for name in names}
     said["supersedes"] = thing.id or thing.supersedes
+    if found:  # an edit is of the agent and has the tags of what it edits
+        said |= {"agent_id": found["agent_id"], "tags": found["tags"]}
     return Request("POST", "/api/v1/decisions", _keyed(said, made), exports.decision)
 
 

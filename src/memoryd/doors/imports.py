@@ -144,7 +144,9 @@ async def _state(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Thin
         path = f"/api/v1/decisions/{thing.id}"
         found = await reach.call(client, "GET", path, params=dict(eyes))
         last = [found, *found["lineage"]["descendants"]][-1]
-        return State(exports.decision(found), exports.decision(last), last)
+        event = f"/api/v1/events/{last['event_id']}"
+        tags = (await reach.call(client, "GET", event, params=dict(eyes)))["tags"]
+        return State(exports.decision(found), exports.decision(last), {**last, "tags": tags})
     if isinstance(thing, Memory):
         return State(*await exports.memory_as(client, eyes, thing))
     path = f"/api/v1/tasks/{thing.id}"
