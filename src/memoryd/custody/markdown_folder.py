@@ -174,6 +174,8 @@ def sync(root: Path, eyes: Mapping[str, str], files: Mapping[str, tuple[str, str
             f"{root} holds an export for {_shown(before.eyes)}, and this one is for "
             f"{_shown(eyes)}; choose another folder"
         )
+    for folder in KINDS:
+        _check_folder(root, folder)
     after = Listed(dict(eyes), dict(before.files))
     done = Synced()
     edited = {one.of: path for path, one in before.files.items() if _is_edited(root, after, path)}
