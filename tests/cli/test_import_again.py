@@ -1,5 +1,7 @@
 """`memoryd import` of what was imported before: put back, renamed, broken off."""
 
+import pytest
+
 from desk import Desk, edit
 
 
@@ -33,3 +35,20 @@ def test_an_edit_is_recorded_again_where_what_it_said_was_changed_back(filled: D
     assert (step["action"], step["recorded"]) == ("change", now["task_id"])
     assert now["details"] == "on Monday"
     assert f"version: {now['event_id']}\n" in file.read_text()
+
+
+@pytest.mark.parametrize(("old", "new"), [("\n", "\r\n"), ("on Friday\n", "on Friday\n\n\n")])
+def test_a_file_that_an_editor_saved_its_own_way_is_exported_anew(
+    filled: Desk, old: str, new: str
+) -> None:
+    edit(filled.only("tasks"), old, new)
+    (task,) = filled.get("tasks")["tasks"]
+    filled.post("tasks", task_id=task["task_id"], status="doing")
+    before = filled.export()
+    (step,) = filled.take()
+    after = filled.export()
+
+    assert [*before["kept"]] == after["written"][:1] == [f"tasks/{filled.only('tasks').name}"]
+    assert step["why"] == "memoryd has a newer one; export again to see it"
+    assert "status: doing\n" in filled.only("tasks").read_text()
+    assert filled.take() == []

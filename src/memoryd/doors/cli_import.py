@@ -160,13 +160,23 @@ async def _record(
             return replace(step, action="refused", why=imports.told(error))
         made = thing.version if isinstance(thing, View) else thing.id
         done = replace(step, recorded=str(made))
-    if thing is not None and step.source is not None:
-        raw = markdown.write(thing).encode()
-        if markdown_folder.rewrite(root, step.source, raw):
-            after.files[step.file] = Written(key_of(thing), digest(raw))
-        else:
-            say(printable(f"{step.file} was saved meanwhile, and is left as it is"))
+    if done.action == "same" or done.recorded:
+        _file(root, after, done, thing)
     return done
+
+
+def _file(root: Path, after: Listed, step: Step, thing: Thing | None) -> None:
+    """Write into a file what is remembered now, and list it.
+
+    Without `thing` nobody edited it, however an editor saved it: it is listed as it is, so that the
+    next export may write it anew.
+    """
+    assert step.source and step.said
+    raw = markdown.write(thing).encode() if thing else step.source.raw
+    if markdown_folder.rewrite(root, step.source, raw):
+        after.files[step.file] = Written(key_of(thing or step.said), digest(raw))
+    else:
+        say(printable(f"{step.file} was saved meanwhile, and is left as it is"))
 
 
 async def _sent(
