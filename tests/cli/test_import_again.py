@@ -52,3 +52,58 @@ def test_a_file_that_an_editor_saved_its_own_way_is_exported_anew(
     assert step["why"] == "memoryd has a newer one; export again to see it"
     assert "status: doing\n" in filled.only("tasks").read_text()
     assert filled.take() == []
+
+
+@pytest.mark.parametrize("imported", [True, False])
+def test_a_renamed_file_stays_the_only_one_of_its_task(filled: Desk, imported: bool) -> None:
+    old = filled.only("tasks")
+    old.rename(old.with_name("mine.md"))
+    steps = filled.take() if imported else []
+    exported = filled.export()
+
+    assert [one["action"] for one in steps] == ["same"] * imported
+    assert (exported["written"], exported["removed"]) == ([f"tasks/{old.name}"], ["tasks/mine.md"])
+    assert filled.only("tasks") == old
+    assert filled.take() == []
+
+
+def test_a_renamed_file_with_an_edit_waits_for_its_import(filled: Desk) -> None:
+    mine = filled.only("tasks").rename(filled.folder / "tasks" / "mine.md")
+    edit(mine, "status: open", "status: done")
+    exported = filled.export()
+    steps = filled.take()
+
+    assert exported["kept"] == {"tasks/mine.md": "it was edited: import it, or delete it"}
+    assert [one["action"] for one in steps] == ["change"]
+    assert filled.export()["removed"] == ["tasks/mine.md"]
+    assert "status: done" in filled.only("tasks").read_text()
+
+
+def test_a_copy_of_a_file_is_not_removed(filled: Desk) -> None:
+    copy = filled.folder / "tasks" / "copy.md"
+    copy.write_bytes(filled.only("tasks").read_bytes())
+    exported = filled.export()
+
+    assert exported["removed"] == []
+    assert len([*(filled.folder / "tasks").iterdir()]) == 2
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_files_of_an_import_that_was_killed_stay_the_only_ones(filled: Desk, again: bool) -> None:
+    """The events are recorded and the files have their ids, but the list is as it was before."""
+    tasks = filled.folder / "tasks"
+    before = (filled.folder / ".memoryd-export.json").read_bytes()
+    for name in ("Tea", "Milk"):
+        (tasks / f"{name}.md").write_text(f"---\ntitle: {name}\n---\n")
+    steps = filled.take()
+    (filled.folder / ".memoryd-export.json").write_bytes(before)
+    filled.post("tasks", task_id=steps[1]["recorded"], status="done")
+    if again:
+        filled.take()
+    filled.export()
+    filled.take()
+    exported = filled.export()
+
+    assert exported["kept"] == {}
+    assert len([*tasks.iterdir()]) == len(filled.get("tasks")["tasks"]) == 3
+    assert filled.take() == []

@@ -15,13 +15,12 @@ from memoryd.core.config import Settings
 from memoryd.custody import markdown, markdown_folder
 from memoryd.custody.markdown_folder import Listed, Source, Written, digest
 from memoryd.custody.markdown_head import FENCE
-from memoryd.custody.markdown_things import KINDS, Thing, View
+from memoryd.custody.markdown_things import KINDS, Thing, View, key_of
 from memoryd.doors import imports, reach
 from memoryd.doors.cli import fail, json_option, main, printable, run, say, settings, show
 from memoryd.doors.cli_export import (
     agent_option,
     channel_option,
-    key_of,
     opened,
     user_option,
 )
@@ -98,29 +97,35 @@ async def _import(
 def _read(root: Path, known: Listed) -> tuple[list[tuple[Source, Thing]], list[Step]]:
     """The files that were changed or made, and what is to say of the others."""
     found: dict[str, list[tuple[Source, Thing | None]]] = {}
+    steps: list[Step] = []
     paths = markdown_folder.paths(root)
-    gone = [path for path in known.files if path not in {*paths, markdown_folder.README}]
-    why = "nothing is deleted; export again to have the file back"
-    steps = [Step(file=path, action="deleted", of=known.files[path].of, why=why) for path in gone]
     for path in paths:
         read = _read_one(root, path, known.files.get(path))
         if isinstance(read, Step):
             steps.append(read)
         else:
-            of = _key(read[1]) if read[1] else known.files[path].of
+            of = key_of(read[1]) if read[1] else known.files[path].of
             found.setdefault(of or path, []).append(read)
-    for of, same in found.items():
-        if len(same) > 1:
-            names = ", ".join(source.path for source, _ in same)
-            why = f"{'name' if of.startswith('view ') else 'id'}: {of} is in {names}; keep one"
-            steps += [Step(file=source.path, action="refused", why=why) for source, _ in same]
+    steps += [one for of, same in found.items() for one in _twice(of, same)]
     single = [same[0] for same in found.values() if len(same) == 1]
+    there = {*paths, markdown_folder.README}
+    gone = {path: one.of for path, one in known.files.items() if path not in there}
+    steps += [_deleted(path, of) for path, of in gone.items() if of not in found]
     return [(source, thing) for source, thing in single if thing], steps
 
 
-def _key(thing: Thing) -> str | None:
-    """What a file is of; something new is of nothing yet, but a view has its name."""
-    return key_of(thing) if isinstance(thing, View) or thing.id else None
+def _twice(of: str, same: list[tuple[Source, Thing | None]]) -> list[Step]:
+    """Of files that nobody edited none is to be chosen."""
+    if len(same) == 1 or not any(thing for _, thing in same):
+        return []
+    names = ", ".join(source.path for source, _ in same)
+    why = f"{'name' if of.startswith('view ') else 'id'}: {of} is in {names}; keep one"
+    return [Step(file=source.path, action="refused", why=why) for source, _ in same]
+
+
+def _deleted(path: str, of: str) -> Step:
+    why = "nothing is deleted; export again to have the file back"
+    return Step(file=path, action="deleted", of=of, why=why)
 
 
 def _read_one(root: Path, path: str, listed: Written | None) -> tuple[Source, Thing | None] | Step:
