@@ -138,7 +138,7 @@ def read(root: Path, path: str, most: int = MAX_BYTES) -> Source | None:
     with os.fdopen(number, "rb") as file:
         raw = file.read(most + 1)
     if len(raw) > most:
-        raise errors.Invalid(f"{path}: it is larger than any of ours", limit=f"{most:,} bytes")
+        raise errors.Invalid(f"{path}: it is larger than any of ours: over {most:,} bytes")
     return Source(path, raw, found.st_mtime_ns)
 
 

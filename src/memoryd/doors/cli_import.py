@@ -14,16 +14,17 @@ from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.custody import markdown, markdown_folder
 from memoryd.custody.markdown_folder import Listed, Source, Written, digest
-from memoryd.custody.markdown_head import FENCE
+from memoryd.custody.markdown_head import FENCE, Broken
 from memoryd.custody.markdown_things import KINDS, Thing, View, key_of
 from memoryd.doors import imports, reach
-from memoryd.doors.cli import fail, json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import clipped, fail, json_option, main, printable, run, say, settings, show
 from memoryd.doors.cli_export import (
     agent_option,
     channel_option,
     opened,
     user_option,
 )
+from memoryd.doors.cli_view import WIDEST
 from memoryd.doors.imports import Step
 
 MOST_LINES = 24  # of a difference, in the plan; --json has all of it
@@ -145,7 +146,14 @@ def _read_one(root: Path, path: str, listed: Written | None) -> tuple[Source, Th
             return Step(file=path, action="skipped", why=why)
         return source, markdown.parse(KINDS[path.partition("/")[0]], text, path)
     except errors.Invalid as error:
-        return Step(file=path, action="refused", why=error.detail.removeprefix(f"{path}: "))
+        return Step(file=path, action="refused", why=_without_name(error, path))
+
+
+def _without_name(error: errors.Invalid, path: str) -> str:
+    """A refusal as it stands behind the name of its file."""
+    if isinstance(error, Broken):
+        return f"line {error.line}: {error.said}"
+    return error.detail.removeprefix(f"{path}: ")
 
 
 async def _record(
@@ -217,7 +225,7 @@ def _lines(step: Step) -> Iterator[str]:
     yield printable(f"{step.action:<9} {step.file}  {said or what}".rstrip())
     shown = step.diff.removesuffix("\n").split("\n") if step.diff else []
     for line in shown[2 : 2 + MOST_LINES]:
-        yield printable(f"    {line}")
+        yield f"    {clipped(printable(line), WIDEST)}"
     if len(shown) > 2 + MOST_LINES:
         yield f"    (and {len(shown) - 2 - MOST_LINES} more lines)"
 

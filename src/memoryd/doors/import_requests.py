@@ -8,7 +8,7 @@ from typing import Any
 
 from memoryd import redact
 from memoryd.custody.markdown_things import SECTIONS, Decision, Memory, Task, Thing, View
-from memoryd.doors import exports
+from memoryd.doors import exports, import_checks
 
 SESSION = "files"  # of what began in a file; an edit stays in the session of what it edits
 
@@ -48,13 +48,20 @@ def request(
     if isinstance(thing, Task):
         whole = {"title": thing.title, "details": thing.details, "status": thing.status}
         said |= {"task_id": thing.id, **(left or {})} if found else whole
-        return Request("POST", "/api/v1/tasks", _keyed(said, made), exports.task)
+        return _event_request("tasks", thing, _keyed(said, made), exports.task)
     names = ("decision", "scope", "subject", "refs", *SECTIONS)
     said |= {name: getattr(thing, name) for name in names}
     said["supersedes"] = thing.id or thing.supersedes
     if found:  # an edit is of the agent and has the tags of what it edits
         said |= {"agent_id": found["agent_id"], "tags": found["tags"]}
-    return Request("POST", "/api/v1/decisions", _keyed(said, made), exports.decision)
+    return _event_request("decisions", thing, _keyed(said, made), exports.decision)
+
+
+def _event_request(
+    name: str, thing: Thing, body: dict[str, Any], answered: Callable[[Mapping[str, Any]], Thing]
+) -> Request:
+    import_checks.size(thing, body)
+    return Request("POST", f"/api/v1/{name}", body, answered)
 
 
 def _view_request(who: dict[str, str], thing: View) -> Request:

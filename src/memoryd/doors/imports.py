@@ -64,13 +64,12 @@ async def step(
         import_checks.check(thing)
         if _is_new(thing):
             return await _new(client, eyes, trimmed(thing), about)
-        state = await _state(client, eyes, thing)
+        return _compared(eyes, thing, await _state(client, eyes, thing), about)
     except errors.NotFound as error:
         named = "version" if isinstance(thing, View) else "id"
         return Step(**about, action="refused", why=f"{named}: {error}")
     except errors.Invalid as error:
         return Step(**about, action="refused", why=told(error))
-    return _compared(eyes, thing, state, about)
 
 
 def told(error: errors.MemorydError) -> str:
@@ -94,6 +93,7 @@ def _compared(eyes: Mapping[str, str], thing: Any, state: State, about: dict[str
         return Step(**about, action="same", now=present)
     if why := _conflict(state, left):
         return Step(**about, action="conflict", fields=tuple(left), why=why)
+    import_checks.merged(about["source"].raw, markdown.write(base))
     after = replace(present, **left)
     names = (f"{about['file']} now", f"{about['file']} edited")
     return Step(
@@ -179,6 +179,9 @@ async def _new(
     for name in own:
         if getattr(thing, name, None) is not None:
             raise errors.Invalid("memoryd says it; leave it out of a new file", field=name)
+    import_checks.merged(about["source"].raw)
+    if isinstance(thing, Decision) and thing.supersedes:
+        await _check_there(client, eyes, thing.supersedes)
     if isinstance(thing, View) and (there := await _there(client, eyes, thing)):
         if there.text == thing.text:  # an earlier import recorded it
             return Step(**about, action="same", now=there)
@@ -191,6 +194,16 @@ async def _new(
         # When the file was saved tells it from an equal one that is made another day.
         request=request(eyes, thing, f"{about['file']} {about['source'].modified}"),
     )
+
+
+async def _check_there(
+    client: httpx.AsyncClient, eyes: Mapping[str, str], decision_id: str
+) -> None:
+    """Whether it holds still the daemon says: by now it may be superseded by this very file."""
+    try:
+        await reach.call(client, "GET", f"/api/v1/decisions/{decision_id}", params=dict(eyes))
+    except errors.NotFound as error:
+        raise errors.Invalid(str(error), field="supersedes") from error
 
 
 async def _there(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: View) -> View | None:
