@@ -14,7 +14,7 @@ import secret_specs
 from conftest import MakeKey
 from memoryd.core import db, errors
 from memoryd.daemon import Daemon
-from memoryd.doors import imports, logs
+from memoryd.doors import import_requests, logs
 from wire import EVENTS, assert_problem, download, storing_nothing, tool_result, upload, write_view
 
 KEY = "ghp_" + secret_specs.some("w", 36, random.Random(1))
@@ -248,7 +248,8 @@ async def test_a_key_pins_no_secret(make_key: MakeKey, tenant: str) -> None:
 def test_the_key_of_an_import_says_nothing_of_a_secret() -> None:
     other = SAID.replace(KEY[-4:], "WXYZ")
 
-    keys = {imports._keyed({"title": text}, "v1")["idempotency_key"] for text in (SAID, other)}
+    bodies = [import_requests._keyed({"title": text}, "v1") for text in (SAID, other)]
+    keys = {body["idempotency_key"] for body in bodies}
 
     assert len(keys) == 1
 

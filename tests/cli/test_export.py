@@ -105,6 +105,16 @@ def test_a_folder_that_is_a_link_is_not_followed(filled: Desk, tmp_path: Path) -
     assert {path: path.read_bytes() for path in (tmp_path / "elsewhere").iterdir()} == before
 
 
+def test_nothing_is_removed_through_a_folder_that_is_a_link(filled: Desk, tmp_path: Path) -> None:
+    filled.export("--all")
+    (filled.folder / "decisions").rename(tmp_path / "elsewhere")
+    (filled.folder / "decisions").symlink_to(tmp_path / "elsewhere")
+    done = filled.run("export", "--markdown", str(filled.folder), "--user", filled.user)
+
+    assert done.returncode == 1 and "decisions: it is no folder of ours" in done.stderr
+    assert len([*(tmp_path / "elsewhere").iterdir()]) == 2
+
+
 def test_a_list_that_is_not_ours_removes_nothing(filled: Desk) -> None:
     outside = filled.folder.parent / "x.md"
     outside.write_text("mine")

@@ -40,6 +40,23 @@ def test_edits_come_back_as_events(filled: Desk) -> None:
     assert "four spaces" in str(bundle) and "Tests first. Größe ✓" in str(bundle)
 
 
+def test_an_edit_keeps_the_agent_the_tags_and_the_refs(filled: Desk) -> None:
+    said = {"agent_id": "planner", "refs": ["evt_1"]}
+    filled.post("decisions", decision="Deploy on Monday.", tags=["alpha"], **said)
+    made = filled.post("tasks", title="Plan it", **said)
+    filled.export()
+    edit(filled.only("decisions", "*-deploy-*"), "Monday", "Tuesday")
+    edit(filled.only("tasks", "*-plan-it.md"), "status: open", "status: done")
+    filled.take()
+    (decision,) = filled.get("decisions/query", text="Tuesday", limit=1)["decisions"]
+    task = filled.get(f"tasks/{made['task_id']}")
+    event = filled.get(f"events/{decision['event_id']}")
+
+    assert (decision["decision"], task["status"]) == ("Deploy on Tuesday.", "done")
+    assert [one[name] for one in (decision, task) for name in said] == ["planner", ["evt_1"]] * 2
+    assert (event["tags"], event["agent_id"]) == (["alpha"], "planner")
+
+
 def test_importing_twice_changes_nothing(filled: Desk) -> None:
     edit(filled.only("decisions"), "with spaces.", "with four spaces.")
     edit(filled.only("tasks"), "status: open", "status: done")

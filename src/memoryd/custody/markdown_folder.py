@@ -16,8 +16,9 @@ from typing import Annotated
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from memoryd.core import errors
+from memoryd.custody import markdown
 from memoryd.custody.markdown import MAX_BYTES
-from memoryd.custody.markdown_things import KINDS
+from memoryd.custody.markdown_things import KINDS, key_of
 
 LIST = ".memoryd-export.json"
 LIST_BYTES = 64 * 1024 * 1024  # some 300,000 files
@@ -137,7 +138,7 @@ def read(root: Path, path: str, most: int = MAX_BYTES) -> Source | None:
     with os.fdopen(number, "rb") as file:
         raw = file.read(most + 1)
     if len(raw) > most:
-        raise errors.Invalid(f"{path}: it is larger than any of ours", limit=f"{most:,} bytes")
+        raise errors.Invalid(f"{path}: it is larger than any of ours: over {most:,} bytes")
     return Source(path, raw, found.st_mtime_ns)
 
 
@@ -174,9 +175,9 @@ def sync(root: Path, eyes: Mapping[str, str], files: Mapping[str, tuple[str, str
             f"{root} holds an export for {_shown(before.eyes)}, and this one is for "
             f"{_shown(eyes)}; choose another folder"
         )
-    after = Listed(dict(eyes), dict(before.files))
+    after = Listed(dict(eyes), {**before.files, **_moved(root, before, files)})
     done = Synced()
-    edited = {one.of: path for path, one in before.files.items() if _is_edited(root, after, path)}
+    edited = {one.of: path for path, one in after.files.items() if _is_edited(root, after, path)}
     try:
         for path, (of, text) in files.items():
             # A second file of one thing beside the edited one would leave both refused.
@@ -187,6 +188,33 @@ def sync(root: Path, eyes: Mapping[str, str], files: Mapping[str, tuple[str, str
     finally:
         save(root, after)
     return done
+
+
+def _moved(root: Path, before: Listed, files: Mapping[str, tuple[str, str]]) -> dict[str, Written]:
+    """Files of ours that are not where they are listed: somebody renamed them, or what wrote them
+    was killed before it wrote the list. A copy beside a listed file is none of ours.
+    """
+    there = {one.of for path, one in before.files.items() if os.path.lexists(root / path)}
+    shown = {of: digest(text.encode()) for of, text in files.values()}
+    known = {**shown, **{one.of: one.sha256 for one in before.files.values()}}
+    unlisted = {path: _of(root, path) for path in paths(root) if path not in before.files}
+    return {
+        path: Written(of, known[of])
+        for path, of in unlisted.items()
+        if of in known and of not in there
+    }
+
+
+def _of(root: Path, path: str) -> str:
+    """What a file says that it is of; nothing where it says it wrong or is none of ours."""
+    try:
+        source = read(root, path) if nameable(path) else None
+        if source is None:
+            return ""
+        kind = KINDS[path.partition("/")[0]]
+        return key_of(markdown.parse(kind, markdown.decode(source.raw, path), path))
+    except errors.Invalid:
+        return ""
 
 
 def _sync_one(root: Path, after: Listed, path: str, new: Written, text: str, done: Synced) -> None:

@@ -26,7 +26,7 @@ class Broken(errors.Invalid):
     def __init__(self, said: str, *, file: str, line: int, field: str | None = None) -> None:
         named = f"{field}: " if field else ""
         super().__init__(f"{file}:{line}: {named}{said}", field=field)
-        self.file, self.line = file, line
+        self.file, self.line, self.said = file, line, f"{named}{said}"
 
 
 @dataclass(frozen=True)

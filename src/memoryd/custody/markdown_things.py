@@ -91,6 +91,15 @@ KINDS: dict[str, type[Thing]] = {
 }
 
 
+def key_of(thing: Thing) -> str:
+    """What a file is of, whatever it is called; something new is of nothing yet, but a view has its
+    name.
+    """
+    if isinstance(thing, View):
+        return f"view {thing.name}" if thing.name else ""
+    return thing.id or ""
+
+
 def path_of(thing: Thing) -> str:
     """Where its file is: of what is stored only letters, digits, dots and dashes get into it."""
     if isinstance(thing, View):

@@ -10,7 +10,16 @@ import click
 from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.custody import markdown, markdown_folder
-from memoryd.custody.markdown_things import KINDS, Decision, Memory, Task, Thing, View, path_of
+from memoryd.custody.markdown_things import (
+    KINDS,
+    Decision,
+    Memory,
+    Task,
+    Thing,
+    View,
+    key_of,
+    path_of,
+)
 from memoryd.doors import exports, reach
 from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
 
@@ -92,11 +101,6 @@ def opened(folder: Path, *, create: bool) -> Path:
     if not root.is_dir():
         raise errors.Invalid(f"{folder} is no folder; name the one that was exported")
     return root
-
-
-def key_of(thing: Thing) -> str:
-    """What a file is of, whatever it is called."""
-    return f"view {thing.name}" if isinstance(thing, View) else str(thing.id)
 
 
 def index(things: Sequence[Thing]) -> str:

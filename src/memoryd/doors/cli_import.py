@@ -14,17 +14,17 @@ from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.custody import markdown, markdown_folder
 from memoryd.custody.markdown_folder import Listed, Source, Written, digest
-from memoryd.custody.markdown_head import FENCE
-from memoryd.custody.markdown_things import KINDS, Thing, View
+from memoryd.custody.markdown_head import FENCE, Broken
+from memoryd.custody.markdown_things import KINDS, Thing, View, key_of
 from memoryd.doors import imports, reach
-from memoryd.doors.cli import fail, json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import clipped, fail, json_option, main, printable, run, say, settings, show
 from memoryd.doors.cli_export import (
     agent_option,
     channel_option,
-    key_of,
     opened,
     user_option,
 )
+from memoryd.doors.cli_view import WIDEST
 from memoryd.doors.imports import Step
 
 MOST_LINES = 24  # of a difference, in the plan; --json has all of it
@@ -98,29 +98,35 @@ async def _import(
 def _read(root: Path, known: Listed) -> tuple[list[tuple[Source, Thing]], list[Step]]:
     """The files that were changed or made, and what is to say of the others."""
     found: dict[str, list[tuple[Source, Thing | None]]] = {}
+    steps: list[Step] = []
     paths = markdown_folder.paths(root)
-    gone = [path for path in known.files if path not in {*paths, markdown_folder.README}]
-    why = "nothing is deleted; export again to have the file back"
-    steps = [Step(file=path, action="deleted", of=known.files[path].of, why=why) for path in gone]
     for path in paths:
         read = _read_one(root, path, known.files.get(path))
         if isinstance(read, Step):
             steps.append(read)
         else:
-            of = _key(read[1]) if read[1] else known.files[path].of
+            of = key_of(read[1]) if read[1] else known.files[path].of
             found.setdefault(of or path, []).append(read)
-    for of, same in found.items():
-        if len(same) > 1:
-            names = ", ".join(source.path for source, _ in same)
-            why = f"{'name' if of.startswith('view ') else 'id'}: {of} is in {names}; keep one"
-            steps += [Step(file=source.path, action="refused", why=why) for source, _ in same]
+    steps += [one for of, same in found.items() for one in _twice(of, same)]
     single = [same[0] for same in found.values() if len(same) == 1]
+    there = {*paths, markdown_folder.README}
+    gone = {path: one.of for path, one in known.files.items() if path not in there}
+    steps += [_deleted(path, of) for path, of in gone.items() if of not in found]
     return [(source, thing) for source, thing in single if thing], steps
 
 
-def _key(thing: Thing) -> str | None:
-    """What a file is of; something new is of nothing yet, but a view has its name."""
-    return key_of(thing) if isinstance(thing, View) or thing.id else None
+def _twice(of: str, same: list[tuple[Source, Thing | None]]) -> list[Step]:
+    """Of files that nobody edited none is to be chosen."""
+    if len(same) == 1 or not any(thing for _, thing in same):
+        return []
+    names = ", ".join(source.path for source, _ in same)
+    why = f"{'name' if of.startswith('view ') else 'id'}: {of} is in {names}; keep one"
+    return [Step(file=source.path, action="refused", why=why) for source, _ in same]
+
+
+def _deleted(path: str, of: str) -> Step:
+    why = "nothing is deleted; export again to have the file back"
+    return Step(file=path, action="deleted", of=of, why=why)
 
 
 def _read_one(root: Path, path: str, listed: Written | None) -> tuple[Source, Thing | None] | Step:
@@ -140,7 +146,14 @@ def _read_one(root: Path, path: str, listed: Written | None) -> tuple[Source, Th
             return Step(file=path, action="skipped", why=why)
         return source, markdown.parse(KINDS[path.partition("/")[0]], text, path)
     except errors.Invalid as error:
-        return Step(file=path, action="refused", why=error.detail.removeprefix(f"{path}: "))
+        return Step(file=path, action="refused", why=_without_name(error, path))
+
+
+def _without_name(error: errors.Invalid, path: str) -> str:
+    """A refusal as it stands behind the name of its file."""
+    if isinstance(error, Broken):
+        return f"line {error.line}: {error.said}"
+    return error.detail.removeprefix(f"{path}: ")
 
 
 async def _record(
@@ -160,13 +173,23 @@ async def _record(
             return replace(step, action="refused", why=imports.told(error))
         made = thing.version if isinstance(thing, View) else thing.id
         done = replace(step, recorded=str(made))
-    if thing is not None and step.source is not None:
-        raw = markdown.write(thing).encode()
-        if markdown_folder.rewrite(root, step.source, raw):
-            after.files[step.file] = Written(key_of(thing), digest(raw))
-        else:
-            say(printable(f"{step.file} was saved meanwhile, and is left as it is"))
+    if done.action == "same" or done.recorded:
+        _file(root, after, done, thing)
     return done
+
+
+def _file(root: Path, after: Listed, step: Step, thing: Thing | None) -> None:
+    """Write into a file what is remembered now, and list it.
+
+    Without `thing` nobody edited it, however an editor saved it: it is listed as it is, so that the
+    next export may write it anew.
+    """
+    assert step.source and step.said
+    raw = markdown.write(thing).encode() if thing else step.source.raw
+    if markdown_folder.rewrite(root, step.source, raw):
+        after.files[step.file] = Written(key_of(thing or step.said), digest(raw))
+    else:
+        say(printable(f"{step.file} was saved meanwhile, and is left as it is"))
 
 
 async def _sent(
@@ -202,7 +225,7 @@ def _lines(step: Step) -> Iterator[str]:
     yield printable(f"{step.action:<9} {step.file}  {said or what}".rstrip())
     shown = step.diff.removesuffix("\n").split("\n") if step.diff else []
     for line in shown[2 : 2 + MOST_LINES]:
-        yield printable(f"    {line}")
+        yield f"    {clipped(printable(line), WIDEST)}"
     if len(shown) > 2 + MOST_LINES:
         yield f"    (and {len(shown) - 2 - MOST_LINES} more lines)"
 

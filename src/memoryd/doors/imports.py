@@ -3,20 +3,18 @@
 Nothing is recorded here. A step that changes something carries the request that records it.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import Any, Literal, NamedTuple
 
 import httpx
 
-from memoryd import redact, violations
+from memoryd import violations
 from memoryd.core import errors
 from memoryd.custody import markdown
 from memoryd.custody.markdown_folder import Source
 from memoryd.custody.markdown_things import (
-    SECTIONS,
     Decision,
     Memory,
     Task,
@@ -27,20 +25,10 @@ from memoryd.custody.markdown_things import (
     trimmed,
 )
 from memoryd.doors import differences, exports, import_checks, reach
+from memoryd.doors.import_requests import Request, of_version, request
 
 Action = Literal["create", "change", "same", "conflict", "refused", "skipped", "deleted"]
 _AGAIN = "move the file away, export again, and edit what comes"
-SESSION = "files"  # of what began in a file; an edit stays in the session of what it edits
-
-
-@dataclass(frozen=True)
-class Request:
-    method: str
-    path: str
-    body: dict[str, Any]
-    answered: Callable[[Mapping[str, Any]], Thing]
-    params: dict[str, str] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +64,12 @@ async def step(
         import_checks.check(thing)
         if _is_new(thing):
             return await _new(client, eyes, trimmed(thing), about)
-        state = await _state(client, eyes, thing)
+        return _compared(eyes, thing, await _state(client, eyes, thing), about)
     except errors.NotFound as error:
         named = "version" if isinstance(thing, View) else "id"
         return Step(**about, action="refused", why=f"{named}: {error}")
     except errors.Invalid as error:
         return Step(**about, action="refused", why=told(error))
-    return _compared(eyes, thing, state, about)
 
 
 def told(error: errors.MemorydError) -> str:
@@ -106,6 +93,7 @@ def _compared(eyes: Mapping[str, str], thing: Any, state: State, about: dict[str
         return Step(**about, action="same", now=present)
     if why := _conflict(state, left):
         return Step(**about, action="conflict", fields=tuple(left), why=why)
+    import_checks.merged(about["source"].raw, markdown.write(base))
     after = replace(present, **left)
     names = (f"{about['file']} now", f"{about['file']} edited")
     return Step(
@@ -114,7 +102,9 @@ def _compared(eyes: Mapping[str, str], thing: Any, state: State, about: dict[str
         fields=tuple(left),
         why=f"supersedes {present.id}" if isinstance(present, Decision) else "",
         diff=differences.unified(markdown.write(present), markdown.write(after), *names),
-        request=_request(eyes, after, _of_version(base), state, left),
+        # What holds now, not what was exported: a task may be again what it was when the same was
+        # said of it, and the answer of that time would be taken for this one's.
+        request=request(eyes, after, of_version(present), state.found, left),
     )
 
 
@@ -131,8 +121,15 @@ def _conflict(state: State, left: Mapping[str, Any]) -> str:
     if isinstance(present, Decision):
         why = f"id: it was superseded by {present.id} already; {_AGAIN}"
         return why if base.id != present.id else ""
-    both = [name for name in left if name in edits(base, present)]
+    theirs = edits(base, present)
+    both = [n for n in left if n in theirs or (n == "status" and _moved(base, found))]
     return f"{', '.join(both)}: changed meanwhile; {_AGAIN}" if both else ""
+
+
+def _moved(base: Task, found: Mapping[str, Any]) -> bool:
+    """Whether a task had another status since, though it may have come back."""
+    since = dropwhile(lambda one: one["event_id"] != base.version, found["history"])
+    return any(one["status"] != base.status for one in since)
 
 
 async def _state(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Thing) -> State:
@@ -147,7 +144,9 @@ async def _state(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: Thin
         path = f"/api/v1/decisions/{thing.id}"
         found = await reach.call(client, "GET", path, params=dict(eyes))
         last = [found, *found["lineage"]["descendants"]][-1]
-        return State(exports.decision(found), exports.decision(last), last)
+        event = f"/api/v1/events/{last['event_id']}"
+        tags = (await reach.call(client, "GET", event, params=dict(eyes)))["tags"]
+        return State(exports.decision(found), exports.decision(last), {**last, "tags": tags})
     if isinstance(thing, Memory):
         return State(*await exports.memory_as(client, eyes, thing))
     path = f"/api/v1/tasks/{thing.id}"
@@ -180,6 +179,9 @@ async def _new(
     for name in own:
         if getattr(thing, name, None) is not None:
             raise errors.Invalid("memoryd says it; leave it out of a new file", field=name)
+    import_checks.merged(about["source"].raw)
+    if isinstance(thing, Decision) and thing.supersedes:
+        await _check_there(client, eyes, thing.supersedes)
     if isinstance(thing, View) and (there := await _there(client, eyes, thing)):
         if there.text == thing.text:  # an earlier import recorded it
             return Step(**about, action="same", now=there)
@@ -190,8 +192,18 @@ async def _new(
         action="create",
         diff=differences.unified("", markdown.write(thing), "/dev/null", about["file"]),
         # When the file was saved tells it from an equal one that is made another day.
-        request=_request(eyes, thing, f"{about['file']} {about['source'].modified}"),
+        request=request(eyes, thing, f"{about['file']} {about['source'].modified}"),
     )
+
+
+async def _check_there(
+    client: httpx.AsyncClient, eyes: Mapping[str, str], decision_id: str
+) -> None:
+    """Whether it holds still the daemon says: by now it may be superseded by this very file."""
+    try:
+        await reach.call(client, "GET", f"/api/v1/decisions/{decision_id}", params=dict(eyes))
+    except errors.NotFound as error:
+        raise errors.Invalid(str(error), field="supersedes") from error
 
 
 async def _there(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: View) -> View | None:
@@ -201,74 +213,6 @@ async def _there(client: httpx.AsyncClient, eyes: Mapping[str, str], thing: View
         )
     except errors.NotFound:
         return None
-
-
-def _request(
-    eyes: Mapping[str, str],
-    thing: Thing,
-    made: str,
-    state: State | None = None,
-    left: Mapping[str, Any] | None = None,
-) -> Request:
-    """What records `thing`, or of a task that there is what is `left` to say; `made` tells what
-    it was made from.
-    """
-    who = {name: value for name, value in eyes.items() if name != "channel"}
-    if isinstance(thing, View):
-        return _view_request(who, thing)
-    if isinstance(thing, Memory):
-        return _memory_request(eyes, thing, made)
-    said: dict[str, Any] = {
-        **who,
-        "channel": thing.channel or eyes.get("channel"),
-        "sensitivity": thing.sensitivity,
-        "actor": {"type": "human", "id": eyes.get("user_id", "default")},
-        "session_id": state.found["session_id"] if state else SESSION,
-    }
-    if isinstance(thing, Task):
-        whole = {"title": thing.title, "details": thing.details, "status": thing.status}
-        said |= {"task_id": thing.id, **(left or {})} if state else whole
-        return Request("POST", "/api/v1/tasks", _keyed(said, made), exports.task)
-    names = ("decision", "scope", "subject", "refs", *SECTIONS)
-    said |= {name: getattr(thing, name) for name in names}
-    said["supersedes"] = thing.id or thing.supersedes
-    return Request("POST", "/api/v1/decisions", _keyed(said, made), exports.decision)
-
-
-def _view_request(who: dict[str, str], thing: View) -> Request:
-    """Guarded by its version; and the same text again is no new one."""
-    path = exports.view_at(thing.name or "", {})["path"]
-    params = who | ({"channel": thing.channel} if thing.channel else {})
-    if thing.version is None:
-        only_new = {"if-none-match": "*"}
-        return Request("PUT", path, {"text": thing.text}, exports.view, params, only_new)
-    body = {"text": thing.text, "version": thing.version}
-    return Request("PUT", path, body, exports.view, params)
-
-
-def _memory_request(eyes: Mapping[str, str], thing: Memory, made: str) -> Request:
-    actor = {"type": "human", "id": eyes.get("user_id", "default")}
-    said: dict[str, Any] = {**eyes, "actor": actor, "content": thing.content}
-    if thing.id is None:
-        said |= {"category": thing.category, "subject": thing.subject}
-        return Request("POST", "/api/memory/", _keyed(said, made), exports.memory)
-    path = f"/api/v1/memories/{thing.id}"
-    return Request("PUT", path, _keyed(said, made), exports.memory)
-
-
-def _keyed(said: Mapping[str, Any], base: str) -> dict[str, Any]:
-    """With a key for what is said of which version, so that a retry records nothing new; the key is
-    stored, so it is made without what the daemon will redact.
-    """
-    body = {name: value for name, value in said.items() if value is not None}
-    whole = json.dumps([base, redact.value(body)], sort_keys=True).encode()
-    return {**body, "idempotency_key": f"import-{hashlib.sha256(whole).hexdigest()}"}
-
-
-def _of_version(base: Thing) -> str:
-    if isinstance(base, Memory):
-        return f"{base.id} {base.version}"
-    return str(base.id if isinstance(base, Decision) else base.version)
 
 
 def _plain(thing: Thing) -> Thing:
