@@ -64,14 +64,20 @@ async def test_a_write_names_its_event(client: httpx.AsyncClient, admin: httpx.A
 async def test_a_bundle_is_found_by_its_id(
     client: httpx.AsyncClient, admin: httpx.AsyncClient
 ) -> None:
-    await post(client)
+    """And by whose it is, though who reads it again need not say so."""
+    empty = await build(client, user_id="ada", session_id="empty")
+    await post(client, user_id="ada")
     bundle = await build(client, user_id="ada")
-    await client.get(f"/api/v1/acb/{bundle['acb_id']}")
-    read, built = await accesses(admin, bundle=bundle["acb_id"])
+    path = f"/api/v1/acb/{bundle['acb_id']}"
+    await client.get(path)
+    await client.post(f"{path}/diff", json={"against": empty["acb_id"]})
+    compared, read, built = await accesses(admin, bundle=bundle["acb_id"])
 
-    assert [built["route"], read["route"]] == ["/api/v1/acb/build", "/api/v1/acb/{acb_id}"]
+    routes = ["/api/v1/acb/build", "/api/v1/acb/{acb_id}", "/api/v1/acb/{acb_id}/diff"]
+    assert [one["route"] for one in (built, read, compared)] == routes
     assert built["items"] == read["items"] == sum(len(part["items"]) for part in bundle["sections"])
-    assert built["user_id"] == "ada"
+    assert compared["items"] == 1
+    assert {one["user_id"] for one in (built, read, compared)} == {"ada"}
 
 
 async def test_nothing_that_was_said_is_kept(

@@ -93,6 +93,20 @@ async def test_a_conversation_of_short_turns_fills_the_window(client: httpx.Asyn
     assert left_out(bundle) == (1_200 - len(shown), False)
 
 
+@pytest.mark.parametrize("budget", [600, 4_000, 65_000])
+async def test_a_conversation_is_shown_without_holes(
+    client: httpx.AsyncClient, budget: int
+) -> None:
+    """Where a turn has no room, the shorter ones before it are not shown either."""
+    long = "harbour " * 440
+    ids = await record_all(client, said(3) + said(24, f"{{}} {long}") + said(3))
+    bundle = await build(client, max_tokens=budget, query_text="which harbour?")
+
+    shown = [one["refs"][0] for one in section(bundle, "recent_window")]
+    assert 3 <= len(shown) < 24
+    assert shown == ids[-len(shown) :]
+
+
 async def test_what_lies_further_back_is_not_counted_and_that_is_said(
     client: httpx.AsyncClient,
 ) -> None:

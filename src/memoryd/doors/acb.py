@@ -12,6 +12,7 @@ from memoryd import bundling
 from memoryd.core import db, errors, receipt, render
 from memoryd.core.model import Caller, Channel, Name, Reader
 from memoryd.core.receipt import Asked, Bundle, Receipt
+from memoryd.custody import audit
 from memoryd.daemon import Daemon, now
 from memoryd.doors import http
 from memoryd.doors.access import CallerOf, DaemonOf, problems, reader_for
@@ -182,8 +183,11 @@ async def diff_bundles(
     `recorded_later over_budget duplicate superseded stale_summary replaced_or_closed outranked
     another_question shown_elsewhere section_not_asked_for`.
     """
+    old = await _replay(daemon, caller, asking, asked.against)
     new = await _replay(daemon, caller, asking, acb_id)
-    return difference(new, await _replay(daemon, caller, asking, asked.against))
+    found = difference(new, old)
+    audit.tell(items=len(found.came_in) + len(found.fell_out) + len(found.changed))
+    return found
 
 
 async def _replay(
@@ -195,6 +199,7 @@ async def _replay(
         found = await receipt.load(conn, caller.tenant_id, acb_id)
         if not (asking.fits(found.reader) and _pinned(caller).fits(found.reader)):
             raise errors.NotFound(f"there is no bundle {acb_id!r} that you may see")
+        audit.tell(reader=found.reader)  # whose data it shows, whether that was said or not
         return found, await receipt.replay(conn, found)
 
 
