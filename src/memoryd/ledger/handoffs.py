@@ -14,6 +14,7 @@ from memoryd.core import context, db, errors, items, pack, read, render, tokens
 from memoryd.core.item import Item
 from memoryd.core.model import MAX_NAMES, Channel, Reader
 from memoryd.core.receipt import Asked
+from memoryd.ledger import tasks
 from memoryd.search.searcher import Searcher
 
 MOST = 6_000  # tokens of a packet (seed 003 §8.1)
@@ -75,19 +76,10 @@ async def packet(
     evidence = [*named, *(one for one in found if one.position not in known)]
     candidates = {**collected.candidates, "retrieved_evidence": evidence}
     filled = pack.pack(candidates, room)
-    return _written(note, filled, await _task_events(pool, reader, filled["task_state"].items))
-
-
-async def _task_events(
-    pool: db.Pool, reader: Reader, shown: Sequence[Item]
-) -> dict[int, list[str]]:
-    """By the position of each task, the events that its texts come from."""
-    found: dict[int, list[str]] = {}
+    shown = [one.position for one in filled["task_state"].items]
     async with db.tenant(pool, reader.tenant_id) as conn:
-        asked = (reader.tenant_id, [one.position for one in shown])
-        for row in await conn.fetch(db.query("handoffs.task_events"), *asked):
-            found.setdefault(row["position"], []).append(row["event_id"])
-    return found
+        of_tasks = await tasks.events(conn, reader.tenant_id, shown)
+    return _written(note, filled, of_tasks)
 
 
 async def _cited(pool: db.Pool, reader: Reader, cited: Sequence[str]) -> list[Item]:

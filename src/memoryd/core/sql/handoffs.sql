@@ -25,23 +25,3 @@ left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind
 where c.sensitivity = any($2::text[])
   and (c.channel = any($3::text[]) or (c.channel = any($4::text[]) and c.user_id = $5))
 order by q.place, c.ordinal;
-
--- name: task_events
--- Of the versions of tasks at these positions, the events that gave them their texts: a version keeps
--- what its update did not mention.
-select distinct t.event_id, shown.position
-from tasks shown
-join (
-  select t.task_id, t.event_id, t.position, t.title, t.details,
-         t.title is distinct from lag(t.title) over versions as titled,
-         t.details is distinct from lag(t.details) over versions as detailed
-  from tasks t
-  where t.tenant_id = $1
-    and t.task_id in (select s.task_id from tasks s
-                      where s.tenant_id = $1 and s.position = any($2::bigint[]))
-  window versions as (partition by t.task_id order by t.position)) t
-  on t.task_id = shown.task_id and t.position <= shown.position
-where shown.tenant_id = $1 and shown.position = any($2::bigint[])
-  and (t.position = shown.position or t.titled and t.title = shown.title
-       or t.detailed and t.details = shown.details)
-order by shown.position, t.event_id;
