@@ -52,3 +52,10 @@ where shown.tenant_id = $1 and shown.position = any($2::bigint[])
   and (t.position = shown.position or t.titled and t.title = shown.title
        or t.detailed and t.details = shown.details)
 order by shown.position, t.event_id;
+
+-- name: refs
+-- What tasks refer to, each with whom it may be changed by.
+select task_id, channel, sensitivity, case channel when 'private' then user_id else '' end as owner,
+       refs
+from tasks
+where tenant_id = $1 and task_id = any($2::text[]) and until is null;
