@@ -66,9 +66,22 @@ async def test_what_the_sender_names_has_its_room_before_what_was_not_asked_for(
     cited = await record(client, content={"text": text}, channel="agent")
     handoff = await hand_over(client, evidence=[cited["event_id"]], max_tokens=400)
 
-    assert text.strip() in handoff["packet"] and "scrub the deck" in handoff["packet"]
+    assert "scrub the deck" in handoff["packet"].partition(text.strip())[2]
     assert tokens.count(handoff["packet"]) <= 400
     assert handoff["left_out"] == []
+
+
+async def test_evidence_that_was_named_and_found_is_numbered_on(client: httpx.AsyncClient) -> None:
+    named = await record(client, content={"text": "It failed on Friday."}, channel="agent")
+    await record(client, content={"text": "The zanzibar mast is new."}, channel="agent")
+    await record(client, kind="decision", content={"decision": "Sail."}, channel="agent")
+    handoff = await hand_over(client, evidence=[named["event_id"]], query_text="zanzibar mast")
+
+    heads = [line.partition(",")[0] for line in handoff["packet"].splitlines() if line[:1] == "["]
+    assert [head for head in heads if head[1].isdigit()] == ["[1", "[2"]
+    titles = ["Please test it.", "Evidence:", "Active decisions on", "Also found:"]
+    places = [handoff["packet"].index(title) for title in titles]
+    assert places == sorted(places)
 
 
 async def test_named_evidence_without_room_is_said(client: httpx.AsyncClient) -> None:
@@ -98,9 +111,10 @@ async def test_of_long_named_events_the_beginnings_come_first(client: httpx.Asyn
         for size in range(200, 1_300, 50)
     }
 
-    for packet in packets.values():
+    for size, packet in packets.items():
         shown = [one for one in cited if one not in packet["left_out"]]
         said = packet["packet"]
+        assert tokens.count(said) <= size
         begun = [name for name in ("alpha", "beta", "gamma") if f"Log {name} begins" in said]
         assert cited[: len(shown)] == shown and len(begun) == len(shown)
         assert {*begun} >= {name for name in ("alpha", "beta", "gamma") if f"{name} ended" in said}

@@ -20,12 +20,14 @@ from memoryd.search.searcher import Searcher
 MOST = 6_000  # tokens of a packet (seed 003 §8.1)
 FRAME = 100  # of them for what a bundle puts around it
 CITED_CHUNKS = 8  # of one cited event
-EVIDENCE = "retrieved_evidence"
-# What is open and active is so on a day: the packet is read later, and does not change.
-SECTIONS = {
+NAMED, EVIDENCE = "evidence", "retrieved_evidence"
+# In the order of the text: what a receiver's bundle has no room for is cut at the end. What is open
+# and active is so on a day: the packet is read later, and does not change.
+TITLES = {
+    NAMED: "Evidence",
     "task_state": "Open tasks on {}",
     "decision_ledger": "Active decisions on {}",
-    EVIDENCE: "Evidence",
+    EVIDENCE: "Also found",
 }
 UNSEEN = (
     "there is no event {!r} that readers of the packet may see; record it in a channel of theirs "
@@ -71,15 +73,14 @@ async def packet(
     note = neutral.neutral(note.strip())  # the heads in a packet are those of its items
     room = _room(note, asked.max_tokens)
     reader = replace(reader, channel="public" if reader.channel == "public" else "agent")
-    asked = replace(asked, sections=tuple(SECTIONS))
+    asked = replace(asked, sections=("task_state", "decision_ledger", EVIDENCE))
     named = await _cited(pool, reader, cited)
     collected = await context.collect(pool, searcher, reader, asked)
     shown = _fitted(named, collected.candidates, room)
     positions = [one.position for one in shown["task_state"]]
     async with db.tenant(pool, reader.tenant_id) as conn:
         of_tasks = await tasks.events(conn, reader.tenant_id, positions)
-    refs = dict.fromkeys(one.refs[-1] for one in shown[EVIDENCE] if one.position in _places(named))
-    return _written(note, shown, refs, of_tasks, asked.now)
+    return _written(note, shown, of_tasks, asked.now)
 
 
 def _room(note: str, max_tokens: int) -> int:
@@ -105,10 +106,9 @@ def _fitted(
         one for one in candidates[EVIDENCE] if one.position not in places and one.body not in said
     ]
     rest = pack.pack({**candidates, EVIDENCE: found}, room - first.used)
-    shown: dict[str, Sequence[Item]] = {name: rest[name].items for name in SECTIONS}
-    ledger = _places([*shown["task_state"], *shown["decision_ledger"]])
+    ledger = _places([*rest["task_state"].items, *rest["decision_ledger"].items])
     own = [one for one in _begun(first.items) if one.position not in ledger]
-    return {**shown, EVIDENCE: [*own, *shown[EVIDENCE]]}
+    return {NAMED: own, **{name: filled.items for name, filled in rest.items()}}
 
 
 def _places(shown: Iterable[Item]) -> set[int]:
@@ -141,26 +141,27 @@ async def _cited(pool: db.Pool, reader: Reader, cited: Sequence[str]) -> list[It
 def _written(
     note: str,
     shown: Mapping[str, Sequence[Item]],
-    refs: dict[str, None],
     of_tasks: Mapping[int, Sequence[str]],
     now: datetime,
 ) -> Packet:
-    """As text; every event quoted is named, so that erasing it erases the packet. `refs` has those
-    that are quoted for sure.
-    """
-    parts = [note] if note else []
-    for name, title in SECTIONS.items():
-        if kept := list(_within(shown[name], refs, of_tasks)):
-            texts = render.numbered(name, (one.text for one in kept))
-            parts.append(f"{title.format(render.day(now))}:\n\n" + "\n\n".join(texts))
-    return Packet("\n\n".join(parts), tuple(refs))
+    """As text; every event quoted is named, so that erasing it erases the packet."""
+    refs = dict[str, None]()
+    texts = {name: _within(shown[name], refs, of_tasks) for name in TITLES}
+    numbered = render.numbered(EVIDENCE, texts[NAMED] + texts[EVIDENCE])
+    texts[NAMED], texts[EVIDENCE] = numbered[: len(texts[NAMED])], numbered[len(texts[NAMED]) :]
+    parts = [
+        f"{title.format(render.day(now))}:\n\n" + "\n\n".join(texts[name])
+        for name, title in TITLES.items()
+        if texts[name]
+    ]
+    return Packet("\n\n".join([note, *parts] if note else parts), tuple(refs))
 
 
 def _within(
     shown: Sequence[Item], refs: dict[str, None], of_tasks: Mapping[int, Sequence[str]]
-) -> Sequence[Item]:
-    """Those whose events still fit among the refs of one event. What a decision or a task refers to
-    is not quoted, and may be nothing that readers of the packet may know of.
+) -> list[str]:
+    """The texts of those whose events still fit among the refs of one event. What a decision or a
+    task refers to is not quoted, and may be nothing that readers of the packet may know of.
     """
     kept = []
     for one in shown:
@@ -168,7 +169,7 @@ def _within(
         events = of_tasks.get(one.position, (own,)) if one.type == "task" else (own,)
         if len(refs.keys() | set(events)) <= MAX_NAMES:
             refs.update(dict.fromkeys(events))
-            kept.append(one)
+            kept.append(one.text)
     return kept
 
 
