@@ -3,13 +3,16 @@
 import asyncio
 
 import httpx
+import pytest
 
 import conftest
+import make
 from conftest import MakeKey
-from memoryd.core import db
+from memoryd.core import db, record
 from memoryd.custody import rebuild
 from memoryd.daemon import Daemon
 from wire import (
+    BATCH,
     DECISIONS,
     EVENTS,
     assert_problem,
@@ -196,3 +199,58 @@ async def test_the_ledger_survives_a_restart_and_a_rebuild(database: db.Target) 
     assert outcome.equal
     assert (after, same) == (before, line)
     assert len(after["decisions"]) == 3
+
+
+@pytest.mark.parametrize("sensitivity", ["none", "high"])
+async def test_a_conflict_is_found_however_many_decisions_lie_between(
+    database: db.Target, sensitivity: str
+) -> None:
+    async with conftest.running(database) as client:
+        tabs = await decide(
+            client, decision="Tabs.", subject="The  Indentation", sensitivity=sensitivity
+        )
+        await bury(client, subject="other", sensitivity=sensitivity)
+        spaces = await decide(
+            client, decision="Spaces.", subject="the indentation", sensitivity=sensitivity
+        )
+    (outcome,) = await rebuild.rebuild(database, lambda *_: None)
+
+    assert [one["decision_id"] for one in spaces["conflicts"]] == [tabs["decision_id"]]
+    assert outcome.equal
+
+
+async def test_a_conflict_is_found_however_often_the_decision_was_repeated(
+    client: httpx.AsyncClient,
+) -> None:
+    tabs = await decide(client, decision="Tabs.", subject="indentation")
+    await bury(client, decision="Spaces.", subject="indentation")
+    again = await decide(client, decision="Spaces.", subject="indentation")
+
+    assert [one["decision_id"] for one in again["conflicts"]] == [tabs["decision_id"]]
+
+
+async def bury(client: httpx.AsyncClient, sensitivity: str = "none", **said: str) -> None:
+    """So many decisions that the newest ones are these."""
+    events = [
+        make.body(
+            kind="decision", content={"decision": f"Number {n}.", **said}, sensitivity=sensitivity
+        )
+        for n in range(201)
+    ]
+    answer = await client.post(BATCH, json={"events": events})
+    assert answer.status_code == 201, answer.text
+
+
+async def test_conflicts_of_a_subject_are_looked_up_in_an_index(database: db.Target) -> None:
+    said = [{"decision": f"Number {n}.", "subject": f"subject {n}"} for n in range(400)]
+    writes = [make.write(kind="decision", content=content) for content in said]
+    conn = await db.connect(database, None)
+    async with conn.transaction():
+        await db.set_tenant(conn, "default")
+        await record.append(conn, "default", writes, make.NOW)
+    await conn.execute("analyze decisions")
+    asked = ("default", "private", "none", "default", "project", "subject 7", "Tabs.")
+    rows = await conn.fetch(f"explain {db.query('project.rivals')}", *asked)
+    await conn.close()
+
+    assert "decisions_subject" in "\n".join(row[0] for row in rows)

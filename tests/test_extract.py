@@ -10,11 +10,13 @@ import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import MakeKey, asking
 from memoryd.core import tokens
 from memoryd.daemon import Daemon
 from memoryd.ledger import extract
-from wire import SUMMARIES, assert_problem, post, storing_nothing
+from wire import SUMMARIES, assert_problem, plan, post, storing_nothing
 
+S1 = {"session_id": "s1"}
 TALK = """
 We ship the parrot release on Friday. Lunch was good.
 The parrot release needs the billing fix first.
@@ -26,7 +28,7 @@ The parrot release needs the billing fix first!
 
 
 def passage(position: int, text: str, **given: Any) -> extract.Passage:
-    said = {"event_id": f"evt_{position}", "ordinal": 0, "rank": 2, "label": "ada: "}
+    said = {"cites": (f"evt_{position}",), "ordinal": 0, "rank": 2, "label": "ada: "}
     values: dict[str, Any] = {**said, "sensitivity": "none", **given}
     return extract.Passage(position=position, text=text, **values)
 
@@ -113,7 +115,19 @@ def test_it_is_never_longer_than_asked(said: list[tuple[str, str, int]], room: i
 
     assert tokens.count(text) <= room
     assert bool(text) == bool(cites)
-    assert set(cites) <= {one.event_id for one in passages}
+    assert set(cites) <= {cited for one in passages for cited in one.cites}
+
+
+def test_it_cites_no_more_events_than_a_summary_may() -> None:
+    titles = ("Paint the boat.", "Feed the parrot.", "Fix the billing.")
+    tasks = [
+        passage(n, title, rank=1, cites=tuple(f"evt_{n}_{version}" for version in range(100)))
+        for n, title in enumerate(titles)
+    ]
+    text, cites = extract.summarize([*tasks, passage(9, "The weather is warm.")], 500)
+
+    assert text.splitlines() == [f"ada: {line}" for line in (*titles[:2], "The weather is warm.")]
+    assert len(cites) == 201
 
 
 def test_a_text_without_sentences_is_cut_between_words() -> None:
@@ -142,7 +156,7 @@ async def test_a_session_is_summed_up_from_what_holds(client: httpx.AsyncClient)
         "Task (doing): Migrate the billing data",
         "ada: The migration waits for the new disks.",
     ]
-    assert found["cites"] == [one["event_id"] for one in (new, moved, message)]
+    assert found["cites"] == [one["event_id"] for one in (new, task, moved, message)]
     assert found["tokens"] == tokens.count(found["text"])
 
 
@@ -159,16 +173,62 @@ async def test_it_stores_nothing_and_says_the_same_again(
     assert 0 < first["tokens"] <= 50
 
 
+async def kept(client: httpx.AsyncClient, found: dict[str, Any], **given: Any) -> str:
+    """The id of the summary that is stored of what was extracted."""
+    said = {name: found[name] for name in ("text", "cites", "sensitivity")}
+    stored = await client.post(SUMMARIES, json={"session_id": "s1", **said, **given})
+    assert stored.status_code == 201, stored.text
+    return str(stored.json()["summary_id"])
+
+
+async def test_erasing_who_gave_a_task_its_title_erases_the_summary_that_has_it(
+    client: httpx.AsyncClient, url: str, tenant: str, make_key: MakeKey
+) -> None:
+    task = await plan(client, title="Paint the zanzibar", channel="agent", user_id="ada", **S1)
+    changed = {"task_id": task["task_id"], "status": "doing"}
+    await plan(client, **changed, channel="agent", user_id="bob", **S1)
+    found = await ask(client, channel="agent", user_id="bob")
+    summary_id = await kept(client, found, channel="agent", user_id="bob")
+    async with asking(url, await make_key(tenant, role="admin")) as admin:
+        await admin.post("/api/v1/erasures", json={"user_id": "ada", "sweep": False})
+    left = await client.get(f"{SUMMARIES}/{summary_id}", params={"channel": "agent"})
+
+    assert task["event_id"] in found["cites"] and "zanzibar" in found["text"]
+    assert left.status_code == 404
+
+
+async def test_a_summary_of_a_task_is_stale_once_that_moves_on_and_not_before(
+    client: httpx.AsyncClient,
+) -> None:
+    task = await plan(client, title="Paint the zanzibar", **S1)
+    await plan(client, task_id=task["task_id"], status="doing")
+    summary_id = await kept(client, await ask(client))
+    of_it = await kept(client, {**await ask(client), "cites": [f"evt_{summary_id[4:]}"]})
+    at_birth = await stale(client, summary_id, of_it)
+    await plan(client, task_id=task["task_id"], status="done")
+
+    assert at_birth == [False, False, []]
+    assert await stale(client, summary_id, of_it) == [True, True, ["stale_summary"]]
+
+
+async def stale(client: httpx.AsyncClient, *summary_ids: str) -> list[Any]:
+    """Whether each is, and whether a bundle leaves out any."""
+    asked = {"session_id": "s2", "query_text": "zanzibar", "sections": ["retrieved_evidence"]}
+    bundle = (await client.post("/api/v1/acb/build", json=asked)).json()
+    reasons = {one["reason"] for one in bundle["omissions"]} & {"stale_summary"}
+    found = [(await client.get(f"{SUMMARIES}/{one}")).json()["stale"] for one in summary_ids]
+    return [*found, [*reasons]]
+
+
 async def test_what_it_finds_can_be_stored(client: httpx.AsyncClient) -> None:
     for number, text in enumerate(TALK):
         await post(client, content={"text": text}, sensitivity=["high", "low", "none"][number % 3])
     found = await ask(client)
-    kept = {name: found[name] for name in ("text", "cites", "sensitivity")}
-    stored = await client.post(SUMMARIES, json={"session_id": "s1", **kept})
-    refused = await client.post(SUMMARIES, json={"session_id": "s1", **kept, "sensitivity": "none"})
+    said = {name: found[name] for name in ("text", "cites")}
+    refused = await client.post(SUMMARIES, json={"session_id": "s1", **said})
 
     assert found["sensitivity"] == "high"
-    assert stored.status_code == 201
+    assert await kept(client, found)
     assert_problem(refused, 422, refused.json()["field"])
     assert refused.json()["field"].startswith("cites.")
 

@@ -1,14 +1,18 @@
 """Handoffs over real HTTP: the packet, who sees it, and how it is answered."""
 
 import asyncio
+import json
+from datetime import datetime
 from typing import Any
 
 import httpx
+import pytest
 
 import make
 from conftest import MakeKey, asking
-from memoryd.core import tokens
+from memoryd.core import render, tokens
 from test_bundle import build, record, section
+from wire import JSON, assert_problem
 
 
 async def hand_over(client: httpx.AsyncClient, **given: Any) -> dict[str, Any]:
@@ -50,6 +54,115 @@ async def test_private_evidence_is_refused_by_name(client: httpx.AsyncClient) ->
 
     assert answer.status_code == 422
     assert answer.json()["field"] == "evidence.0"
+
+
+async def test_what_the_sender_names_has_its_room_before_what_was_not_asked_for(
+    client: httpx.AsyncClient,
+) -> None:
+    for number in range(30):
+        content = {"title": f"Task {number}: " + "scrub the deck " * 10}
+        await record(client, kind="task_update", content=content, channel="team")
+    text = "It failed on Friday: " + "the mast fell on the deck. " * 20
+    cited = await record(client, content={"text": text}, channel="agent")
+    handoff = await hand_over(client, evidence=[cited["event_id"]], max_tokens=400)
+
+    assert "scrub the deck" in handoff["packet"].partition(text.strip())[2]
+    assert tokens.count(handoff["packet"]) <= 400
+    assert handoff["left_out"] == []
+
+
+async def test_evidence_that_was_named_and_found_is_numbered_on(client: httpx.AsyncClient) -> None:
+    named = await record(client, content={"text": "It failed on Friday."}, channel="agent")
+    await record(client, content={"text": "The zanzibar mast is new."}, channel="agent")
+    await record(client, kind="decision", content={"decision": "Sail."}, channel="agent")
+    handoff = await hand_over(client, evidence=[named["event_id"]], query_text="zanzibar mast")
+
+    heads = [line.partition(",")[0] for line in handoff["packet"].splitlines() if line[:1] == "["]
+    assert [head for head in heads if head[1].isdigit()] == ["[1", "[2"]
+    titles = ["Please test it.", "Evidence:", "Active decisions on", "Also found:"]
+    places = [handoff["packet"].index(title) for title in titles]
+    assert places == sorted(places)
+
+
+async def test_named_evidence_without_room_is_said(client: httpx.AsyncClient) -> None:
+    events = [
+        await record(client, content={"text": f"Ship {n} " + "sails " * 130}, channel="agent")
+        for n in range(4)
+    ]
+    cited = [one["event_id"] for one in events]
+    handoff = await hand_over(client, evidence=cited, max_tokens=500, idempotency_key="k")
+    again = await hand_over(client, evidence=cited, max_tokens=500, idempotency_key="k")
+
+    assert handoff["left_out"] == [one for one in cited if one not in handoff["refs"]]
+    assert cited[0] in handoff["refs"] and cited[3] in handoff["left_out"]
+    assert again == handoff
+
+
+async def test_of_long_named_events_the_beginnings_come_first(client: httpx.AsyncClient) -> None:
+    """Short pieces at the end of one would fit where its long beginning does not."""
+    texts = [
+        f"Log {name} begins. " + f"{name} ran well. " * 50 + f"\n\n{name} ended."
+        for name in ("alpha", "beta", "gamma")
+    ]
+    events = [await record(client, content={"text": text}, channel="agent") for text in texts]
+    cited = [one["event_id"] for one in events]
+    packets = {
+        size: await hand_over(client, evidence=cited, max_tokens=size)
+        for size in range(200, 1_300, 50)
+    }
+
+    for size, packet in packets.items():
+        shown = [one for one in cited if one not in packet["left_out"]]
+        said = packet["packet"]
+        assert tokens.count(said) <= size
+        begun = [name for name in ("alpha", "beta", "gamma") if f"Log {name} begins" in said]
+        assert cited[: len(shown)] == shown and len(begun) == len(shown)
+        assert {*begun} >= {name for name in ("alpha", "beta", "gamma") if f"{name} ended" in said}
+    assert len({len(packet["left_out"]) for packet in packets.values()}) == 4
+
+
+async def test_named_evidence_that_is_in_the_ledger_is_said_once(
+    client: httpx.AsyncClient,
+) -> None:
+    content = {"decision": "Use pytest."}
+    decided = await record(client, kind="decision", content=content, channel="team")
+    handoff = await hand_over(client, evidence=[decided["event_id"]])
+
+    assert handoff["packet"].count("Use pytest.") == 1 and "Active decisions" in handoff["packet"]
+    assert (handoff["refs"], handoff["left_out"]) == ([decided["event_id"]], [])
+
+
+async def test_a_packet_says_on_which_day_its_tasks_are_open(client: httpx.AsyncClient) -> None:
+    await record(client, kind="task_update", content={"title": "Test it"}, channel="team")
+    await record(client, kind="decision", content={"decision": "Use pytest."}, channel="team")
+    handoff = await hand_over(client)
+
+    today = render.day(datetime.fromisoformat(handoff["ts"]))
+    for title in (f"Open tasks on {today}:\n", f"Active decisions on {today}:\n"):
+        assert title in handoff["packet"]
+
+
+async def test_evidence_without_a_text_is_refused_for_that(client: httpx.AsyncClient) -> None:
+    task = await record(client, kind="task_update", content={"title": "Sail"}, channel="agent")
+    content = {"task_id": f"tsk_{task['event_id'][4:]}", "status": "doing"}
+    moved = await record(client, kind="task_update", content=content, channel="agent")
+    handed = await hand_over(client)
+    for event_id in (moved["event_id"], handed["event_id"]):
+        asked = {"to_agent": "tester", "evidence": [task["event_id"], event_id]}
+        answer = await client.post("/api/v1/handoffs", json=asked)
+        detail = assert_problem(answer, 422, "evidence.1")["detail"]
+
+        assert f"{event_id!r} has no text to quote" in detail
+
+
+@pytest.mark.parametrize("size", ["300", 300.0, True, 199, 6_001])
+async def test_the_size_of_a_packet_is_a_whole_number(
+    client: httpx.AsyncClient, size: object
+) -> None:
+    body = json.dumps({"to_agent": "tester", "max_tokens": size})
+    answer = await client.post("/api/v1/handoffs", content=body, headers=JSON)
+
+    assert_problem(answer, 422, "max_tokens")
 
 
 async def test_a_packet_stays_within_its_tokens(client: httpx.AsyncClient) -> None:

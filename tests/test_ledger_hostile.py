@@ -116,9 +116,13 @@ BAD_QUERIES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a second page by text": (QUERY, {"text": "x", "cursor": "7.7"}, "cursor"),
     "a number as a time": (QUERY, {"since": "5"}, "since"),
     "too many refs": (QUERY, {"ref": ["x"] * 21}, "ref"),
+    "blank text": (QUERY, {"text": " \t"}, "text"),
+    "two standings": (QUERY, {"status": ["active", "superseded"]}, "status"),
+    "one standing twice": (QUERY, {"status": ["active", "active"]}, "status"),
     "a ref of two lines": (QUERY, {"ref": "a\nb"}, "ref.0"),
     "unknown progress": (TASKS, {"status": "late"}, "status.0"),
     "two in one": (TASKS, {"status": "open,doing"}, "status.0"),
+    "two limits": (TASKS, {"limit": ["1", "2"]}, "limit"),
     "a long session": (TASKS, {"session_id": "x" * 256}, "session_id"),
 }
 BAD_QUERIES |= {
@@ -129,6 +133,7 @@ BAD_QUERIES |= {
         "too many rows": {"limit": "201"},
         "a position as a cursor": {"cursor": "7"},
         "a negative cursor": {"cursor": "-1.5"},
+        "a cursor past the log": {"cursor": "999999.999999"},
         "a position below zero": {"as_of": "-1"},
         "no time": {"as_of": "soon"},
         "a time without a zone": {"as_of": "2026-01-01T00:00:00"},
@@ -172,6 +177,18 @@ async def test_a_pinned_key_writes_for_nobody_else(
         answer = await ada.post(DECISIONS, json={"decision": "x", "user_id": "bob"})
 
     assert_problem(answer, 403, "user_id")
+
+
+@pytest.mark.parametrize(("route", "said"), [(DECISIONS, "decision"), (TASKS, "title")])
+async def test_what_nobody_could_read_is_not_written(
+    client: httpx.AsyncClient, daemon: Daemon, tenant: str, route: str, said: str
+) -> None:
+    async with storing_nothing(daemon, tenant):
+        answer = await client.post(route, json={said: "x", "user_id": "agent:x"})
+    listed = await client.get(TASKS, params={"user_id": "agent:x"})
+
+    refused = assert_problem(answer, 403, "user_id")
+    assert refused["detail"] == assert_problem(listed, 403, "user_id")["detail"]
 
 
 async def test_a_key_changes_nothing_that_it_cannot_read(

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memoryd import violations
-from memoryd.core import errors, privacy, record
-from memoryd.core.model import Caller, Draft, Event, Reader, Recorded
+from memoryd.core import db, errors, privacy, record
+from memoryd.core.model import MAX_NAMES, Caller, Draft, Event, Reader, Recorded
 from memoryd.custody import audit, keys
 from memoryd.daemon import Daemon, entropy, now
 
@@ -44,6 +44,7 @@ async def prepare(
 
 async def commit(daemon: Daemon, caller: Caller, writes: Sequence[record.Write]) -> list[Recorded]:
     """Write them to the log, and note that this was done."""
+    await _check_refs(daemon, caller, [write.event for write in writes])
     answers = await daemon.group.commit(caller.tenant_id, writes)
     first = writes[0].event
     eyes = Reader(
@@ -54,6 +55,30 @@ async def commit(daemon: Daemon, caller: Caller, writes: Sequence[record.Write])
     )
     audit.tell(reader=eyes, recorded=len(answers), ref=answers[0].event_id)
     return answers
+
+
+async def _check_refs(daemon: Daemon, caller: Caller, events: Sequence[Event]) -> None:
+    """A task refers to no more than an event may, however many events made it what it is. It is
+    checked here, and not where a task is changed: a log in which one went past that is replayed.
+    """
+    updates = [one for one in events if one.kind == "task_update" and one.content.get("task_id")]
+    if not any(one.refs for one in updates):
+        return
+    task_ids = list({one.content["task_id"] for one in updates})
+    async with db.tenant(daemon.pool, caller.tenant_id) as conn:
+        rows = await conn.fetch(db.query("tasks.refs"), caller.tenant_id, task_ids)
+    held = {tuple(row)[:4]: {*row["refs"]} for row in rows}
+    for one in updates:
+        owner = one.user_id if one.channel == "private" else ""
+        refs = held.setdefault((one.content["task_id"], one.channel, one.sensitivity, owner), set())
+        if len(refs | {*one.refs}) > max(len(refs), MAX_NAMES):
+            raise errors.Invalid(
+                f"task {one.content['task_id']!r} refers to {len(refs)} ids already: name those "
+                "that are new in a task of their own",
+                field="refs",
+                limit=str(MAX_NAMES),
+            )
+        refs.update(one.refs)
 
 
 def _prepare(

@@ -11,6 +11,7 @@ from typing import Any
 from memoryd.core import db, errors, ids
 from memoryd.core.model import Event
 from memoryd.memories import project as memories
+from memoryd.memories.model import folded
 from memoryd.seal import rows as sealed
 from memoryd.seal.vault import Keys
 from memoryd.search import analyze
@@ -54,14 +55,16 @@ async def _decide(conn: db.Conn, event: Event, keys: Keys) -> None:
     decision_id = ids.same("dec", event.event_id)
     old, scope = said.get("supersedes"), said.get("scope", "project")
     old = old and await _supersede(conn, event, old, decision_id)
-    rivals = await conn.fetch(db.query("project.rivals"), *_owner(event), scope)
+    topic = sealed.key(keys, event, folded(said.get("subject")))
+    asked = (*_owner(event), scope, topic, said["decision"])
+    rivals = await conn.fetch(db.query("project.rivals"), *asked)
     parts = ("rationale", "constraints", "alternatives", "consequences")
     await conn.execute(
         db.query("project.add_decision"),
         *(*_row(event), decision_id, scope),
         *(sealed.text(keys, event, said.get(name)) for name in ("subject", "decision")),
         *(sealed.texts(keys, event, said.get(part, [])) for part in parts),
-        *(old, _conflicts(said, rivals)),
+        *(old, _conflicts(said, rivals), topic),
     )
 
 
@@ -99,10 +102,10 @@ async def _check_cited(conn: db.Conn, event: Event) -> None:
 
 def _conflicts(said: dict[str, Any], rivals: list[Any]) -> list[str]:
     """The active decisions that seem to speak of the same: of one subject, or in the same words."""
-    subject, terms = _subject(said.get("subject")), _terms(said["decision"])
+    subject, terms = folded(said.get("subject")), _terms(said["decision"])
     found = []
     for rival in rivals:
-        other, theirs = _subject(rival["subject"]), _terms(rival["decision"])
+        other, theirs = folded(rival["subject"]), _terms(rival["decision"])
         alike = len(terms & theirs) >= max(2, ALIKE * min(len(terms), len(theirs)))
         same = rival["decision"] == said["decision"]  # said again, not contradicted
         if not same and (subject == other if subject and other else alike):
@@ -114,10 +117,6 @@ def _conflicts(said: dict[str, Any], rivals: list[Any]) -> list[str]:
 def _terms(decision: str) -> frozenset[str]:
     """Each is compared with hundreds of others."""
     return frozenset(analyze.query_terms(decision))
-
-
-def _subject(given: str | None) -> str:
-    return " ".join((given or "").casefold().split())
 
 
 async def _update_task(conn: db.Conn, event: Event, keys: Keys) -> None:

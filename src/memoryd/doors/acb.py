@@ -181,7 +181,8 @@ async def diff_bundles(
 ) -> Difference:
     """What this bundle has that the one `against` it has not, what fell out, and why:
     `recorded_later over_budget duplicate superseded stale_summary replaced_or_closed outranked
-    another_question shown_elsewhere section_not_asked_for`.
+    another_question another_reader another_session shown_elsewhere section_not_asked_for`; and
+    what both have and show otherwise: `cut other_chunks other_conflicts`.
     """
     old = await _replay(daemon, caller, asking, asked.against)
     new = await _replay(daemon, caller, asking, acb_id)

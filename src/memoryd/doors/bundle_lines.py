@@ -36,14 +36,14 @@ def bundle(answer: Shown, width: int, every: bool, past: bool) -> list[str]:
 
 
 def difference(new: str, old: str, found: Shown, width: int) -> list[str]:
-    """What came in and what fell out, with the reason of each."""
+    """What came in, what fell out and what changed, with the reason of each."""
     came, fell = found["came_in"], found["fell_out"]
     lines = [
         f"new  {printable(new)}",
         f"old  {printable(old)}",
         f"     {found['kept']} kept, {len(came)} came in, {len(fell)} fell out",
     ]
-    for sign, changes in (("+", came), ("-", fell)):
+    for sign, changes in (("+", came), ("-", fell), ("~", found["changed"])):
         for one in changes:
             ref = one["refs"][-1] if one["type"] == "chunk" else one["refs"][0]
             where = f"{sign} {one['section']:<18}  {one['why']:<21} "

@@ -126,6 +126,8 @@ async def query_decisions(
     """
     if text is not None and paging.cursor is not None:
         raise errors.Invalid("a query by text has one page; raise `limit` instead", field="cursor")
+    if text is not None and not text.strip():
+        raise errors.Invalid("it is blank; leave it out to list all of them", field="text")
     async with db.tenant(daemon.pool, reader.tenant_id) as conn:
         at, after = await paging.begin(conn, reader)
         if text is None:

@@ -138,6 +138,15 @@ class _Loader(yaml.BaseLoader):
             )
         return super().compose_node(parent, index)
 
+    def construct_scalar(self, node: yaml.ScalarNode) -> str:
+        """What is quoted says what it says: `""` is an empty text, and not nothing."""
+        value: str = super().construct_scalar(node)
+        return _Quoted(value) if node.style else value
+
+
+class _Quoted(str):
+    __slots__ = ()
+
 
 def _parse_yaml(text: str) -> Any:
     try:
@@ -148,7 +157,7 @@ def _parse_yaml(text: str) -> Any:
         raise errors.Malformed("the YAML has no `text: …`", field="body")
     nothing = ("", "~", "null")
     return {
-        name: None if name != "text" and value in nothing else value
+        name: None if name != "text" and value in nothing and type(value) is str else value
         for name, value in given.items()
     }
 

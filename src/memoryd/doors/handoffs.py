@@ -39,7 +39,7 @@ class HandoffAsked:
         StringConstraints(max_length=MAX_QUERY, pattern=r"^[^\x00]*$"),
         Field(description="What else to look for."),
     ] = None
-    max_tokens: Annotated[int, Field(ge=200, le=handoffs.MOST)] = handoffs.MOST
+    max_tokens: Annotated[int, Field(ge=200, le=handoffs.MOST, strict=True)] = handoffs.MOST
     channel: Annotated[
         Literal["agent", "team", "public"] | None, Field(description="Who may see it: `agent`.")
     ] = None
@@ -81,6 +81,12 @@ class RejectAsked(AnswerAsked):
 
 @dataclass(frozen=True, kw_only=True)
 class HandedOver(Handoff):
+    left_out: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Of the `evidence`, what is not in the packet: no room, or said already."
+        ),
+    ]
     redacted: Redacted = ()
 
 
@@ -92,7 +98,8 @@ class HandoffPage:
 
 @router.post("", status_code=201, responses=problems(400, 409, 413, 415))
 async def make_handoff(asked: HandoffAsked, daemon: DaemonOf, caller: WriterOf) -> HandedOver:
-    """Hand work over: open tasks, active decisions, cited evidence and a note, within 6,000 tokens.
+    """Hand work over: a note, the evidence it names, open tasks and active decisions, within 6,000
+    tokens. `left_out` names the evidence that had no room.
 
     Only what every reader of the handoff's channel may see goes into the packet; nothing private
     does. The receiver's next bundle has it in `handoff_packet`.
@@ -121,7 +128,9 @@ async def make_handoff(asked: HandoffAsked, daemon: DaemonOf, caller: WriterOf) 
     )
     recorded = await _record(daemon, caller, draft, {**asdict(asked), **asdict(reader)})
     made = await _one(daemon, reader, ids.same("hnd", recorded.event_id))
-    return HandedOver(**vars(made), redacted=tuple(sorted(seen | {*recorded.redacted})))
+    left_out = tuple(one for one in dict.fromkeys(asked.evidence) if one not in made.refs)
+    found = tuple(sorted(seen | {*recorded.redacted}))
+    return HandedOver(**vars(made), left_out=left_out, redacted=found)
 
 
 async def _packet(asked: HandoffAsked, daemon: Daemon, reader: Reader) -> handoffs.Packet:

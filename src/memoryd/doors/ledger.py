@@ -14,6 +14,7 @@ from memoryd import recording
 from memoryd.core import db, errors, read
 from memoryd.core.model import Actor, Caller, Draft, Name, Origin, Reader, Recorded
 from memoryd.daemon import Daemon
+from memoryd.doors.access import reader_for
 from memoryd.doors.search import AsOfQuery
 from memoryd.search.searcher import position_at
 
@@ -55,8 +56,14 @@ class Paging:
         """The position at which to look, and the one to go on from: all pages show one moment."""
         if self.cursor is None:
             return await moment(conn, reader, self.as_of), None
-        at, after = self.cursor.split(".")
-        return int(at), int(after)
+        at, after = map(int, self.cursor.split("."))
+        if at > (head := await moment(conn, reader, None)):
+            raise errors.Invalid(
+                f"the cursor is of position {at}, and the log ends at {head}; begin without one",
+                field="cursor",
+                limit=f"at most {head}",
+            )
+        return at, after
 
     def more(self, found: list[Any], position: int) -> str | None:
         """The cursor of the next page, where one row more than the limit was found."""
@@ -91,6 +98,8 @@ PagingOf = Annotated[Paging, Depends(paging_of)]
 
 async def write(daemon: Daemon, caller: Caller, kind: str, asked: Asked) -> Written:
     """Record `asked` as an event; a refusal names the field as the client sent it."""
+    # What nobody may read back is not written either.
+    reader_for(caller, asked.tenant_id, asked.channel, asked.user_id, asked.agent_id)
     try:
         (prepared,) = await recording.prepare(caller, [_draft(caller, kind, asked)])
         (recorded,) = await recording.commit(daemon, caller, [prepared])

@@ -1,7 +1,9 @@
-"""Routes that refuse a parameter they do not know: misspelt, a filter would be none."""
+"""Routes that refuse a parameter they do not know, and one that is sent twice where one is taken:
+misspelt, a filter would be none, and of two only the last would count.
+"""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
@@ -18,13 +20,17 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        known = sorted(_parameters(self.dependant))
+        parameters = _parameters(self.dependant)
+        known = sorted(parameters)
 
         async def knowing(request: Request) -> Response:
             unknown = next((name for name in request.query_params if name not in known), None)
             if unknown is not None:
                 await access.authenticate(request)  # a stranger hears nothing else
                 raise _refusal(unknown[:LONGEST_NAME], known)
+            if (name := _repeated(request, parameters)) is not None:
+                await access.authenticate(request)
+                raise errors.Invalid(f"{name} is sent more than once; send one", field=name)
             return await handle(request)
 
         return knowing
@@ -38,10 +44,21 @@ class StrictRoute(APIRoute):
         return self.body_field.field_info.is_required() or sent or chunked
 
 
-def _parameters(needs: Dependant) -> set[str]:
-    """Of a route, and of all that it depends on."""
-    inner = (_parameters(one) for one in needs.dependencies)
-    return {one.alias for one in needs.query_params}.union(*inner)
+def _parameters(needs: Dependant) -> dict[str, bool]:
+    """Of a route, and of all that it depends on; whether one may be sent more than once."""
+    found = {one.alias: _many(one.field_info.annotation) for one in needs.query_params}
+    for inner in needs.dependencies:
+        found |= _parameters(inner)
+    return found
+
+
+def _many(annotation: Any) -> bool:
+    return any(get_origin(one) in (list, tuple) for one in (annotation, *get_args(annotation)))
+
+
+def _repeated(request: Request, parameters: dict[str, bool]) -> str | None:
+    given = [name for name, _ in request.query_params.multi_items() if not parameters[name]]
+    return next((name for name in given if given.count(name) > 1), None)
 
 
 def _refusal(name: str, known: list[str]) -> errors.Invalid:

@@ -143,7 +143,7 @@ async def extract_summary(asked: ExtractAsked, daemon: DaemonOf, caller: CallerO
     async with db.tenant(daemon.pool, reader.tenant_id) as conn:
         found = await texts.passages(conn, reader, asked.session_id)
     text, cites = await asyncio.to_thread(extract.summarize, found, asked.max_tokens)
-    levels = [one.sensitivity for one in found if one.event_id in cites]
+    levels = [one.sensitivity for one in found if not {*one.cites}.isdisjoint(cites)]
     audit.tell(items=len(cites))
     return Extracted(text, tuple(cites), tokens.count(text), _highest(levels))
 

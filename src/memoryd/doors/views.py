@@ -230,13 +230,14 @@ async def write_view(
     characters.
 
     With the `version` (or If-Match) that was edited, what somebody else saved meanwhile is not
-    lost: 409. Without it, the text is overwritten. The same text again stores nothing new. Secrets
-    are redacted: the answer has the text as it is kept.
+    lost: 409. An empty one is refused, as are two that differ. Without it, the text is overwritten.
+    The same text again stores nothing new. Secrets are redacted: the answer has the text as it is
+    kept.
     """
     sent = await _receive(request)
     if sent.name not in (None, name):
         raise errors.Invalid(f"the text is of {sent.name[:80]!r}, not of {name}", field="name")
-    guard = _guard(if_none_match, if_match or sent.version)
+    guard = _guard(if_none_match, if_match, sent.version)
     channel = editor.channel or sent.channel
     edit = edits.Edit(name=name, text=sent.text, channel=channel, guard=guard)
     saved = await edits.save(daemon, caller, editor, edit)
@@ -253,8 +254,36 @@ async def _receive(request: Request) -> formats.Sent:
     return await asyncio.to_thread(formats.parse, kind, body)
 
 
-def _guard(none_match: str | None, version: str | None) -> dict[str, str | None]:
-    if none_match == "*":
+def _guard(
+    none_match: str | None, if_match: str | None, version: str | None
+) -> dict[str, str | None]:
+    """A guard that says nothing is refused: it would let through what it was sent to stop."""
+    if none_match is not None and none_match.strip() != "*":
+        raise errors.Invalid(
+            "If-None-Match takes `*` alone, to write only where there is no text yet; to replace a "
+            "version, name it in If-Match",
+            field="If-None-Match",
+            limit="*",
+        )
+    if none_match is not None:
         return {"replaces": None}
-    named = (version or "*").strip().removeprefix("W/").strip('"')
-    return {} if named == "*" else {"replaces": named}
+    sent = {"If-Match": if_match, "version": version}
+    named = {place: _version(said, place) for place, said in sent.items() if said is not None}
+    if named.get("If-Match") == "*":  # any version
+        del named["If-Match"]
+    if len({*named.values()}) > 1:
+        raise errors.Invalid("If-Match and `version` differ: send one of them", field="version")
+    return {"replaces": next(iter(named.values()))} if named else {}
+
+
+def _version(said: str, place: str) -> str:
+    """As it is, or as an ETag has it."""
+    found = said.strip().removeprefix("W/").strip('" ')
+    if not re.fullmatch(r"[^\x00-\x1f\x7f]{1,255}", found):
+        raise errors.Invalid(
+            f"{place} names no version: send the `version` that you read, or its ETag; or leave "
+            "it out, to overwrite what holds",
+            field=place,
+            limit="1 to 255 characters",
+        )
+    return found

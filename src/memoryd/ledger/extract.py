@@ -25,9 +25,11 @@ _END = re.compile(r"\n+|(?<=[.!?])\s+(?![a-z])|(?<=[。！？])")  # noqa: RUF00
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """What was said or decided; `label` tells by whom, and the lowest `rank` comes first."""
+    """What was said or decided; `label` tells by whom, and the lowest `rank` comes first. It is
+    from the events that it `cites`.
+    """
 
-    event_id: str
+    cites: tuple[str, ...]
     position: int
     ordinal: int
     rank: int
@@ -49,7 +51,7 @@ def summarize(passages: Sequence[Passage], max_tokens: int) -> tuple[str, list[s
     chosen = _choose(_ranked(found), max_tokens)
     while tokens.count(text := "\n".join(one.line for one in sorted(chosen))) > max_tokens:
         chosen.pop()
-    return text, list(dict.fromkeys(one.source.event_id for one in sorted(chosen)))
+    return text, list(dict.fromkeys(cited for one in sorted(chosen) for cited in one.source.cites))
 
 
 def _sentences(passage: Passage) -> Iterator[_Sentence]:
@@ -80,14 +82,19 @@ def _ranked(found: list[_Sentence]) -> list[_Sentence]:
 
 
 def _choose(ranked: list[_Sentence], room: int) -> list[_Sentence]:
-    """The first that fit, without those that say the same again."""
+    """The first that fit, without those that say the same again; of no more events than a summary
+    may cite.
+    """
     chosen: list[_Sentence] = []
+    cited: set[str] = set()
     for one in ranked:
         cost = tokens.count(one.line + "\n")
-        if cost <= room and not any(_alike(one.terms, other.terms) for other in chosen):
+        fits = cost <= room and len(cited.union(one.source.cites)) <= MAX_NAMES
+        if fits and not any(_alike(one.terms, other.terms) for other in chosen):
             chosen.append(one)
+            cited.update(one.source.cites)
             room -= cost
-        if room < FEWEST or len(chosen) == MAX_NAMES:
+        if room < FEWEST or len(cited) == MAX_NAMES:
             break
     return chosen
 

@@ -71,5 +71,17 @@ async def history(conn: db.Conn, reader: Reader, task_id: str, *, as_of: int) ->
     return [Change(**row) for row in await conn.fetch(db.query("tasks.history"), *asked)]
 
 
+async def events(
+    conn: db.Conn, tenant_id: str, positions: Sequence[int]
+) -> dict[int, tuple[str, ...]]:
+    """Of the versions of tasks at `positions`, the events that gave them what they say: who quotes
+    one, names all of these, so that erasing any of them erases the quotation.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for row in await conn.fetch(db.query("tasks.events"), tenant_id, positions):
+        found[row["position"]] = (*found.get(row["position"], ()), row["event_id"])
+    return found
+
+
 def _task(row: Any) -> Task:
     return Task(**{**row, "refs": tuple(row["refs"])})

@@ -3,18 +3,19 @@
 A text is kept by its versions, each named by the event that made it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memoryd.core import db, errors, read
 from memoryd.core.model import SENSITIVITIES, Actor, ActorType, Channel, Event, Reader, Sensitivity
-from memoryd.ledger import extract
+from memoryd.ledger import extract, tasks
 
 LATEST = 2**62  # beyond any position
 MAX_TEXT = 100_000  # characters of a text: some 25,000 tokens, more than any bundle gives it
 OWN = "rules.user"  # each user's own, and so private; the other texts are everyone's
+TASK = 1  # the rank of a task among the passages of a session
 MOST_PASSAGES = 1_000  # of a session, for its summary: about a second of work
 
 
@@ -106,7 +107,17 @@ async def summaries(
 async def passages(conn: db.Conn, reader: Reader, session_id: str) -> list[extract.Passage]:
     asked = (*read.eyes(reader), session_id, MOST_PASSAGES)
     rows = await conn.fetch(db.query("texts.passages"), *asked)
-    return [extract.Passage(**row) for row in rows]
+    named = [row["position"] for row in rows if row["rank"] == TASK]
+    of_tasks = await tasks.events(conn, reader.tenant_id, named)
+    return [_passage(row, of_tasks) for row in rows]
+
+
+def _passage(row: Any, of_tasks: Mapping[int, tuple[str, ...]]) -> extract.Passage:
+    """A task's title may come from another event than its status does."""
+    values = {**row}
+    own = (values.pop("event_id"),)
+    cites = of_tasks.get(row["position"], own) if row["rank"] == TASK else own
+    return extract.Passage(**values, cites=cites)
 
 
 async def check_cites(conn: db.Conn, summary: Event, cites: Sequence[str]) -> None:

@@ -20,6 +20,15 @@ def text(keys: Keys, event: Event, said: str | None, bound: str = "") -> Any:
     return keys.seal(event.position, bound or event.event_id, said)
 
 
+def key(keys: Keys, event: Event, said: str | None) -> str | None:
+    """By which rows that say the same find each other."""
+    if said is None or not _seals(keys, event):
+        return said
+    hide = keys.hide
+    assert hide is not None, "a closed key was asked to hide"
+    return hide(f"subject {said}")  # no term of the index has a blank
+
+
 def texts(keys: Keys, event: Event, said: list[str]) -> list[str]:
     return [text(keys, event, one) for one in said]
 

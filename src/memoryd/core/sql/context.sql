@@ -216,7 +216,8 @@ from at, version, changed;
 
 -- name: settle
 -- Of events that were found ($2 positions), as of $3: what has been replaced since, which summaries
--- are stale, and what they cite. A cited event that is gone, or replaced, makes a summary stale.
+-- are stale, and what they cite. A cited event that is gone, or replaced, makes a summary stale; but
+-- not an earlier state of a task beside a later one, which is cited for the title that still holds.
 select p.position,
   coalesce(d.until <= $3, t.until <= $3, m.forgotten, false) as replaced,
   coalesce(m.forgotten, false) as forgotten,
@@ -226,13 +227,16 @@ select p.position,
                         join decisions r on r.tenant_id = $1 and r.decision_id = c.id
                           and r.until <= $3
                         order by c.nr) as over) o) end as decision,
-  coalesce((with recursive cited (event_id) as (
-              select unnest(s.refs)
+  coalesce((with recursive cited (event_id, beside) as (
+              select unnest(s.refs), s.refs
               union
-              select unnest(o.refs) from cited c join summaries o
+              select unnest(o.refs), o.refs from cited c join summaries o
                 on o.tenant_id = $1 and o.summary_id = 'sum_' || substr(c.event_id, 5))
-            select bool_or(e.position is null or od.until <= $3 or ot.until <= $3
-                           or ov.until <= $3)
+            select bool_or(e.position is null or od.until <= $3 or ov.until <= $3
+                           or ot.until <= $3 and not exists (
+                             select from tasks l
+                             where l.tenant_id = $1 and l.task_id = ot.task_id
+                               and l.position > ot.position and l.event_id = any(r.beside)))
             from cited r
             left join events e on e.tenant_id = $1 and e.event_id = r.event_id
             left join decisions od on od.tenant_id = $1 and od.position = e.position

@@ -14,34 +14,15 @@ where tenant_id = $1 and until is null and sensitivity = any($2::text[])
 order by position desc limit $11;
 
 -- name: cited
--- The chunks of events that a packet cites, in the order of $6.
-select c.position, c.ordinal, c.chunk_id, c.event_id, c.ts, c.kind, c.actor_type, c.actor_id,
-       case c.kind when 'tool_result' then 'tool' else coalesce(s.trust, c.actor_type) end as trust,
+-- Of the events ($6) that a packet cites: the first chunk of each in their order, then the second
+-- ones, up to $7. An event without a text has a row without a chunk.
+select e.position, c.ordinal, c.chunk_id, e.event_id, e.ts, e.kind, e.actor_type, e.actor_id,
+       case e.kind when 'tool_result' then 'tool' else coalesce(s.trust, e.actor_type) end as trust,
        c.token_est, c.text
 from unnest($6::text[]) with ordinality q (event_id, place)
 join events e on e.tenant_id = $1 and e.event_id = q.event_id
-join chunks c on c.tenant_id = $1 and c.position = e.position and c.ordinal < $7
-left join summaries s on s.tenant_id = $1 and s.position = c.position and c.kind = 'summary'
-where c.sensitivity = any($2::text[])
-  and (c.channel = any($3::text[]) or (c.channel = any($4::text[]) and c.user_id = $5))
-order by q.place, c.ordinal;
-
--- name: task_events
--- Of the versions of tasks at these positions, the events that gave them their texts: a version keeps
--- what its update did not mention.
-select distinct t.event_id, shown.position
-from tasks shown
-join (
-  select t.task_id, t.event_id, t.position, t.title, t.details,
-         t.title is distinct from lag(t.title) over versions as titled,
-         t.details is distinct from lag(t.details) over versions as detailed
-  from tasks t
-  where t.tenant_id = $1
-    and t.task_id in (select s.task_id from tasks s
-                      where s.tenant_id = $1 and s.position = any($2::bigint[]))
-  window versions as (partition by t.task_id order by t.position)) t
-  on t.task_id = shown.task_id and t.position <= shown.position
-where shown.tenant_id = $1 and shown.position = any($2::bigint[])
-  and (t.position = shown.position or t.titled and t.title = shown.title
-       or t.detailed and t.details = shown.details)
-order by shown.position, t.event_id;
+left join chunks c on c.tenant_id = $1 and c.position = e.position and c.ordinal < $7
+left join summaries s on s.tenant_id = $1 and s.position = e.position and e.kind = 'summary'
+where e.sensitivity = any($2::text[])
+  and (e.channel = any($3::text[]) or (e.channel = any($4::text[]) and e.user_id = $5))
+order by c.ordinal, q.place;

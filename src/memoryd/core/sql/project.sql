@@ -5,10 +5,10 @@
 -- name: add_decision
 insert into decisions (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,
                        sensitivity, refs, decision_id, scope, subject, decision, rationale,
-                       constraints, alternatives, consequences, supersedes, conflicts, actor_type,
-                       actor_id)
+                       constraints, alternatives, consequences, supersedes, conflicts,
+                       subject_key, actor_type, actor_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-        (select actor_type from events where tenant_id = $1 and event_id = $2),
+        $21, (select actor_type from events where tenant_id = $1 and event_id = $2),
         (select actor_id from events where tenant_id = $1 and event_id = $2));
 
 -- name: supersede
@@ -51,11 +51,20 @@ with recursive line as (
 select decision_id from line where superseded_by is null;
 
 -- name: rivals
--- The newest active decisions that a new one may contradict.
-select decision_id, event_id, subject, decision from decisions
-where tenant_id = $1 and until is null and scope = $5
-  and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
-order by position desc limit 200;
+-- The active decisions that a new one may contradict: those of its subject ($6), however old, which
+-- say something else than it ($7), and the newest of all, whose words may be much the same. `+ 0`
+-- leaves the subject its index: by `position` the planner would walk back through all of them.
+select decision_id, event_id, subject, decision from (
+  (select decision_id, event_id, subject, decision, position from decisions
+   where tenant_id = $1 and until is null and subject_key = $6 and decision <> $7 and scope = $5
+     and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
+   order by position + 0 desc limit 200)
+  union
+  (select decision_id, event_id, subject, decision, position from decisions
+   where tenant_id = $1 and until is null and scope = $5
+     and channel = $2 and sensitivity = $3 and (channel <> 'private' or user_id = $4)
+   order by position desc limit 200)) rivals
+order by position desc;
 
 -- name: add_task
 insert into tasks (tenant_id, event_id, position, ts, session_id, user_id, agent_id, channel,

@@ -32,3 +32,30 @@ where tenant_id = $1 and sensitivity = any($2::text[])
   and position <= $6
   and task_id = $7
 order by position;
+
+-- name: events
+-- Of the versions of tasks at these positions, the events that gave them their texts: a version keeps
+-- what its update did not mention.
+select distinct t.event_id, shown.position
+from tasks shown
+join (
+  select t.task_id, t.event_id, t.position, t.title, t.details,
+         t.title is distinct from lag(t.title) over versions as titled,
+         t.details is distinct from lag(t.details) over versions as detailed
+  from tasks t
+  where t.tenant_id = $1
+    and t.task_id in (select s.task_id from tasks s
+                      where s.tenant_id = $1 and s.position = any($2::bigint[]))
+  window versions as (partition by t.task_id order by t.position)) t
+  on t.task_id = shown.task_id and t.position <= shown.position
+where shown.tenant_id = $1 and shown.position = any($2::bigint[])
+  and (t.position = shown.position or t.titled and t.title = shown.title
+       or t.detailed and t.details = shown.details)
+order by shown.position, t.event_id;
+
+-- name: refs
+-- What tasks refer to, each with whom it may be changed by.
+select task_id, channel, sensitivity, case channel when 'private' then user_id else '' end as owner,
+       refs
+from tasks
+where tenant_id = $1 and task_id = any($2::text[]) and until is null;

@@ -32,14 +32,15 @@ where v.tenant_id = $1 and v.sensitivity = any($2::text[])
 order by v.position desc limit $8;
 
 -- name: summaries
--- A summary is stale when what it cites is gone, or no longer what holds.
+-- A summary is stale when what it cites is gone, or no longer what holds. An earlier state of a task
+-- beside a later one is cited for what it said that still holds: its title.
 select s.summary_id, s.event_id, s.position, s.ts, s.about as session_id, s.text, s.trust,
        s.refs as cites, s.user_id, s.agent_id, s.channel, s.sensitivity,
        exists (
-         with recursive cited (event_id) as (  -- what a cited summary cites, too
-           select unnest(s.refs)
+         with recursive cited (event_id, beside) as (  -- what a cited summary cites, too
+           select unnest(s.refs), s.refs
            union
-           select unnest(o.refs) from cited c join summaries o
+           select unnest(o.refs), o.refs from cited c join summaries o
              on o.tenant_id = s.tenant_id and o.summary_id = 'sum_' || substr(c.event_id, 5))
          select from cited
          left join events e on e.tenant_id = s.tenant_id and e.event_id = cited.event_id
@@ -47,7 +48,11 @@ select s.summary_id, s.event_id, s.position, s.ts, s.about as session_id, s.text
             or exists (select from decisions d
                        where d.tenant_id = s.tenant_id and d.position = e.position and d.until <= $6)
             or exists (select from tasks t
-                       where t.tenant_id = s.tenant_id and t.position = e.position and t.until <= $6)
+                       where t.tenant_id = s.tenant_id and t.position = e.position and t.until <= $6
+                         and not exists (select from tasks l
+                                         where l.tenant_id = t.tenant_id and l.task_id = t.task_id
+                                           and l.position > t.position
+                                           and l.event_id = any(cited.beside)))
             or exists (select from view_texts v
                        where v.tenant_id = s.tenant_id and v.position = e.position
                          and v.until <= $6)) as stale

@@ -41,6 +41,7 @@ create table decisions (
   ts             timestamptz not null,
   scope          text not null check (scope in ('project', 'user', 'global')),
   subject        text,
+  subject_key    text,  -- by which two subjects are the same, those of sealed decisions too
   decision       text not null,
   rationale      text[] not null,
   constraints    text[] not null,
@@ -61,6 +62,8 @@ create table decisions (
   unique (tenant_id, position)
 );
 create index decisions_active on decisions (tenant_id, position) where until is null;
+create index decisions_subject on decisions (tenant_id, subject_key, position)
+  where until is null and subject_key is not null;
 create index decisions_until on decisions (tenant_id, until);
 
 create table tasks (
