@@ -1,12 +1,13 @@
-"""Where the daemon of a home answers: a file that it keeps locked while it lives.
+"""Where the daemons of a home answer: a file for each, that it keeps locked while it lives.
 
 The kernel drops the lock however the daemon ends, so a file that nobody locks says nothing.
 """
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,20 +20,29 @@ LONGEST = 300  # bytes of an address
 
 @contextmanager
 def announced(settings: Settings, url: str) -> Iterator[None]:
-    """Say that the daemon of this home answers at `url`, where no key is needed for that and the
-    data is the home's own. Of two daemons on a home, the first is found.
+    """Say that a daemon of this home answers at `url`, where no key is needed for that and the
+    data is the home's own.
     """
     if not settings.loopback or settings.database_url or os.name != "posix":
         yield
         return
-    descriptor = guard.open_lock(str(_file(settings.home)))
+    descriptor = _taken(settings.home)
     try:
-        if _locked(descriptor):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, url.encode(), 0)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, url.encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _taken(home: Path) -> int:
+    """A file that no other daemon of the home has, locked."""
+    for number in itertools.count(1):
+        descriptor = guard.open_lock(str(_file(home, number)))
+        if _locked(descriptor):
+            return descriptor
+        os.close(descriptor)
+    raise AssertionError("there is always another number")
 
 
 def _locked(descriptor: int) -> bool:
@@ -62,17 +72,26 @@ def address(host: str, port: int) -> str:
 
 
 def find(home: Path) -> str | None:
-    """The address of the daemon that serves this home, if one does."""
-    with suppress(FileNotFoundError, PermissionError):
-        descriptor = os.open(_file(home), os.O_RDWR | os.O_CLOEXEC)
+    """The address of a daemon that serves this home, if one does: of several, the first."""
+    return next(every(home), None)
+
+
+def every(home: Path) -> Iterator[str]:
+    """The addresses of all daemons that serve this home."""
+    for number in itertools.count(1):
         try:
-            if os.name != "posix" or guard.try_lock(descriptor, shared=True):
-                return None
-            return os.pread(descriptor, LONGEST, 0).decode() or None
+            descriptor = os.open(_file(home, number), os.O_RDWR | os.O_CLOEXEC)
+        except (FileNotFoundError, PermissionError):
+            return
+        try:
+            free = os.name != "posix" or guard.try_lock(descriptor, shared=True)
+            said = "" if free else os.pread(descriptor, LONGEST, 0).decode()
         finally:
             os.close(descriptor)
-    return None
+        if said:
+            yield said
 
 
-def _file(home: Path) -> Path:
-    return home / "daemon.url"
+def _file(home: Path, number: int) -> Path:
+    """Numbered from 1 without a gap: they stay when their daemons are gone."""
+    return home / ("daemon.url" if number == 1 else f"daemon-{number}.url")
