@@ -5,14 +5,72 @@ from pathlib import Path
 
 import pytest
 
-from commands import SECONDS, answer, serving
+from commands import DEAD_URL, SECONDS, Served, answer, memoryd, serving
 from memoryd.doors import serving as addresses
+
+ON_THE_HOME = (
+    *("doctor", "doctor --isolation", "migrate", "rebuild", "scrub", "embed status"),
+    *("erase --session s1 --verify --yes", "erase --session s1", "erase ers_1 --verify"),
+    *("seal rotate", "seal rewrap", "keys list", "keys revoke key_1"),
+    "keys create --tenant default --role agent",
+)
 
 
 @pytest.fixture
 def own(cli_home: Path) -> Path:
     """A home that no other test serves."""
     return cli_home.parent / f"own-{time.monotonic_ns()}"
+
+
+@pytest.mark.parametrize("command", ON_THE_HOME)
+def test_what_works_on_the_home_refuses_the_address_of_another_s_daemon(
+    own: Path, served: Served, command: str
+) -> None:
+    done = memoryd(own, *command.split(), MEMORYD_URL=served.url)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"memoryd: this command works on MEMORYD_HOME ({own}), and ")
+    assert f"MEMORYD_URL names {served.url}, " in done.stderr
+    assert "unset MEMORYD_URL" in done.stderr
+    assert not own.exists()
+
+
+def test_an_outside_database_is_not_taken_for_that_of_a_daemon(
+    cli_home: Path, served: Served
+) -> None:
+    outside = {"MEMORYD_URL": served.url, "MEMORYD_DATABASE_URL": "postgresql://nowhere/x"}
+    done = memoryd(cli_home, "keys", "list", **outside)
+
+    assert done.returncode == 1
+    assert "this command works on MEMORYD_DATABASE_URL, and MEMORYD_URL names" in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_what_works_on_the_home_takes_the_address_of_its_own_daemon(
+    cli_home: Path, served: Served, ending: str
+) -> None:
+    url = served.url.replace("127.0.0.1", "localhost") + ending
+
+    assert answer(cli_home, "migrate", MEMORYD_URL=url)["schema_version"] >= 1
+
+
+def test_the_self_test_finds_no_leak_in_a_daemon_of_another_home(own: Path, served: Served) -> None:
+    port = served.url.rpartition(":")[2]
+    done = memoryd(own, "doctor", "--isolation", MEMORYD_PORT=port)
+
+    assert done.returncode == 0, done.stdout
+    assert f"through the daemon at {served.url}" in done.stderr
+    assert "that is a daemon of another home: through one in here" in done.stderr
+    assert "LEAK" not in done.stdout and "nothing is left behind" in done.stdout
+
+
+def test_an_address_where_nothing_answers_is_said_to_come_from_the_environment(own: Path) -> None:
+    named = memoryd(own, "events", MEMORYD_URL=DEAD_URL)
+    found = memoryd(own, "status", MEMORYD_PORT="9")
+
+    assert f"no daemon answers at {DEAD_URL}" in named.stderr
+    assert "unset MEMORYD_URL, which names it, or start" in named.stderr
+    assert "MEMORYD_URL" not in found.stderr and "start one with: memoryd serve" in found.stderr
 
 
 def test_of_two_daemons_on_a_home_the_one_that_is_left_is_found(own: Path) -> None:

@@ -46,11 +46,14 @@ class Victim:
 
 
 async def examine(target: db.Target, client: httpx.AsyncClient, now: datetime) -> list[Attempt]:
-    """Every attempt, in the order in which it was made; those that got across are not ok."""
+    """Every attempt, in the order in which it was made; those that got across are not ok.
+
+    The daemon of another database does not know the keys: that is no leak, but Unauthorized.
+    """
     async with throwaway(target, now) as (own, victim_tenant):
         try:
             victim = await _fill(client, victim_tenant)
-        except (errors.MemorydError, KeyError) as error:
+        except (errors.Unavailable, KeyError) as error:
             return [Attempt("http: what the daemon answers", False, str(error))]
         before = await _size(target, victim.tenant.name)
         found = await _routes(client, own, victim)
@@ -136,12 +139,8 @@ async def _size(target: db.Target, tenant_id: str) -> int:
         async with conn.transaction():
             await db.set_tenant(conn, tenant_id)
             tables = ("events", "artifacts", "keys", "decisions", "tasks", "view_texts", "memories")
-            return sum(
-                [
-                    await conn.fetchval(isolation_sql.on(table, "isolation.count"))
-                    for table in tables
-                ]
-            )
+            count = "isolation.count"
+            return sum([await conn.fetchval(isolation_sql.on(one, count)) for one in tables])
     finally:
         await conn.close()
 
@@ -173,6 +172,8 @@ async def _fill(client: httpx.AsyncClient, tenant: Tenant) -> Victim:
 
     async def do(method: str, path: str, **given: Any) -> dict[str, Any]:
         answer = await ask(client, tenant.key, method, path, **given)
+        if answer.status_code == errors.Unauthorized.status:
+            raise errors.Unauthorized(f"{client.base_url} does not know a key that was just made")
         if not answer.is_success:
             raise errors.Unavailable(f"{method} {path} answers {answer.status_code}: {answer.text}")
         body: dict[str, Any] = answer.json()

@@ -18,6 +18,7 @@ import click
 
 from memoryd import __version__
 from memoryd.core import config, errors
+from memoryd.doors import serving
 
 T = TypeVar("T")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
@@ -93,6 +94,11 @@ def settings(**given: Any) -> config.Settings:
     """The environment's settings, with what the command line sets on top."""
     found = config.from_environment(os.environ)
     return replace(found, **{name: value for name, value in given.items() if value is not None})
+
+
+def own_settings() -> config.Settings:
+    """Of a command that opens the home itself; refused where MEMORYD_URL leads elsewhere."""
+    return serving.own(settings())
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -13,7 +13,7 @@ import click
 import httpx
 
 from memoryd import daemon
-from memoryd.core import db
+from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.core.model import Key
 from memoryd.custody import doctor as examination
@@ -22,8 +22,8 @@ from memoryd.custody import keys as core_keys
 from memoryd.custody import migrate as core_migrate
 from memoryd.custody import rebuild as core_rebuild
 from memoryd.custody.isolation_sql import Attempt
-from memoryd.doors import reach
-from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
+from memoryd.doors import reach, serving
+from memoryd.doors.cli import json_option, main, own_settings, progress_bar, run, say, show
 
 PROBE_SECONDS = 10  # where nobody listens that is known at once; who is busy may take its time
 
@@ -46,12 +46,12 @@ def doctor(isolation: bool, as_json: bool) -> None:
     Example: memoryd doctor --isolation
     """
     if isolation:
-        attempts = run(_isolation(settings()))
+        attempts = run(_isolation(own_settings()))
         show(attempts, as_json, lambda: "\n".join(map(_outcome, attempts)))
         if not all(attempt.ok for attempt in attempts):
             raise SystemExit(1)
         return
-    checks = run(examination.examine(settings(), say))
+    checks = run(examination.examine(own_settings(), say))
     show(
         checks,
         as_json,
@@ -77,13 +77,26 @@ async def _isolation(chosen: Settings) -> list[Attempt]:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     async with daemon.postgres(chosen, say) as (target, _):
         await daemon.bring_up_to_date(target, say)
-        async with reach.client(await _served(chosen), say) as client:
-            return await self_test.examine(target, client, daemon.now())
+        served = await _served(chosen)
+        try:
+            return await _through(served, target)
+        except errors.Unauthorized:
+            if not served.url:
+                raise
+            say("that is a daemon of another home: through one in here")
+            return await _through(replace(served, url=""), target)
+
+
+async def _through(served: Settings, target: db.Target) -> list[Attempt]:
+    async with reach.client(served, say) as client:
+        return await self_test.examine(target, client, daemon.now())
 
 
 async def _served(chosen: Settings) -> Settings:
-    """With the address of the daemon that runs, if one answers where it should."""
-    url = chosen.url or f"http://{chosen.host}:{chosen.port}"
+    """With the address of the daemon that runs, if one answers where it should. It may be another
+    home's, which has not announced itself here.
+    """
+    url = serving.url(chosen)
     async with httpx.AsyncClient(timeout=PROBE_SECONDS, verify=False) as client:  # noqa: S501
         try:
             alive = (await client.get(f"{url}/healthz")).is_success
@@ -101,7 +114,7 @@ def migrate(as_json: bool) -> None:
     \b
     Example: memoryd migrate
     """
-    version = run(_migrate(settings()))
+    version = run(_migrate(own_settings()))
     show(
         {"schema_version": version}, as_json, lambda: f"the schema is version {version}, up to date"
     )
@@ -123,7 +136,7 @@ def rebuild(as_json: bool) -> None:
     \b
     Example: memoryd rebuild
     """
-    outcomes = run(_rebuild(settings()))
+    outcomes = run(_rebuild(own_settings()))
     show(outcomes, as_json, lambda: "\n".join(map(_verdict, outcomes)) or "the log is empty")
 
 
@@ -177,7 +190,7 @@ def create_key(as_json: bool, **given: Any) -> None:
     \b
     Example: memoryd keys create --tenant acme --role agent --user ada
     """
-    key, text = run(_create(settings(), given))
+    key, text = run(_create(own_settings(), given))
     show(
         {"key": text, **vars(key)},
         as_json,
@@ -208,7 +221,7 @@ def list_keys(tenant: str, as_json: bool) -> None:
     \b
     Example: memoryd keys list --tenant acme
     """
-    found = run(_list(settings(), tenant))
+    found = run(_list(own_settings(), tenant))
     show(found, as_json, lambda: "\n".join(map(_row, found)) or f"tenant {tenant!r} has no keys")
 
 
@@ -227,7 +240,7 @@ def revoke_key(key_id: str, tenant: str, as_json: bool) -> None:
     \b
     Example: memoryd keys revoke key_0123456789ab --tenant acme
     """
-    key = run(_revoke(settings(), tenant, key_id))
+    key = run(_revoke(own_settings(), tenant, key_id))
     show(key, as_json, lambda: _row(key))
 
 

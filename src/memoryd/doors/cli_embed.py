@@ -9,7 +9,7 @@ from memoryd import daemon
 from memoryd import embed as models
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
-from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
+from memoryd.doors.cli import json_option, main, own_settings, progress_bar, run, say, show
 from memoryd.search import encoders
 
 
@@ -39,7 +39,7 @@ def switch_model(folder: Path, as_json: bool) -> None:
         encoder.load()
     except models.Unusable as error:
         raise errors.Invalid(str(error)) from error
-    run(_switch(settings(), encoder))
+    run(_switch(own_settings(), encoder))
     shown = {"model": encoder.name, "folder": str(encoder.folder)}
     show(shown, as_json, lambda: f"{encoder.name} is in use; running daemons follow in seconds")
 
@@ -59,7 +59,7 @@ def model_status(as_json: bool) -> None:
     \b
     Example: memoryd embed status
     """
-    found = run(_current(settings()))
+    found = run(_current(own_settings()))
     trouble = f"\n({found['trouble']})" if found["trouble"] else ""
     show(found, as_json, lambda: f"{found['model']}  ({found['folder']}){trouble}")
 

@@ -12,7 +12,7 @@ from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.core.model import Name
 from memoryd.custody import erase_act, erasure, scrub, sweep, verify
-from memoryd.doors.cli import fail, json_option, main, progress_bar, run, say, settings, show
+from memoryd.doors.cli import fail, json_option, main, own_settings, progress_bar, run, say, show
 from memoryd.search.encoders import Encoders
 
 TARGETS = ("user", "session", "event", "memory")
@@ -47,13 +47,13 @@ def erase_command(receipt_id: str | None, as_json: bool, **given: Any) -> None:
     if receipt_id is not None:
         _look_again(receipt_id, given, as_json)
         return
-    asked = _asked(given)
+    chosen, asked = own_settings(), _asked(given)
     if not given["dry_run"] and not given["yes"]:
         _confirm(asked)
     steps = erasure.Steps(
         dry_run=given["dry_run"], sweep=not given["no_sweep"], verify=given["verified"]
     )
-    outcome = run(_erase(settings(), asked, steps))
+    outcome = run(_erase(chosen, asked, steps))
     show(_plain(outcome), as_json, lambda: "\n".join(_lines(outcome, given["dry_run"])))
     if _nothing(outcome) or (outcome.report is not None and not outcome.report.clean):
         raise SystemExit(1)
@@ -118,7 +118,7 @@ def _look_again(receipt_id: str, given: dict[str, Any], as_json: bool) -> None:
     if not given["verified"]:
         raise errors.Invalid("a RECEIPT_ID is for looking again: add --verify")
     asked = _asked(given) if any(given[what] for what in TARGETS) else None
-    report = run(_verify(settings(), given["tenant"] or "default", receipt_id, asked))
+    report = run(_verify(own_settings(), given["tenant"] or "default", receipt_id, asked))
     show(_report(report), as_json, lambda: "\n".join(_found(report)))
     if not report.clean:
         raise SystemExit(1)
@@ -206,7 +206,7 @@ def scrub_command(tenant: str | None, dry_run: bool, as_json: bool) -> None:
     \b
     Example: memoryd scrub --dry-run
     """
-    found = run(_scrub(settings(), tenant, dry_run))
+    found = run(_scrub(own_settings(), tenant, dry_run))
     show(
         found, as_json, lambda: "\n".join(line for one in found for line in _scrubbed(one, dry_run))
     )

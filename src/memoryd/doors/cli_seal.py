@@ -13,7 +13,7 @@ from memoryd import daemon
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.custody import sweep
-from memoryd.doors.cli import json_option, main, progress_bar, run, say, settings, show
+from memoryd.doors.cli import json_option, main, own_settings, progress_bar, run, say, show
 from memoryd.seal import keys, master, vault
 
 WRAPPED = ("tenant_keys", "master_check")  # the tables that tell of the master key
@@ -50,7 +50,7 @@ def rotate_key(tenant: str, as_json: bool) -> None:
     \b
     Example: memoryd seal rotate --tenant acme
     """
-    found = run(_rotate(settings(), tenant))
+    found = run(_rotate(own_settings(), tenant))
     shown = {"tenant_id": tenant, **found}
     show(shown, as_json, lambda: f"{tenant}: {found['key_id']} seals from now on")
 
@@ -78,7 +78,7 @@ def rewrap_keys(new_key: Path | None, as_json: bool) -> None:
     \b
     Example: memoryd seal rewrap
     """
-    chosen = settings()
+    chosen = own_settings()
     new = master.parse(new_key.read_text(), "--new-key") if new_key else None
     if new is None and chosen.master_key:
         raise errors.Invalid("the key is in MEMORYD_MASTER_KEY: name the new one with --new-key")

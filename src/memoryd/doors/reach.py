@@ -1,6 +1,7 @@
 """How a program reaches the API: over HTTP at MEMORYD_URL, otherwise in process on MEMORYD_HOME."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -163,8 +164,10 @@ async def send(
 def _unanswered(client: httpx.AsyncClient, error: httpx.TransportError) -> errors.MemorydError:
     if isinstance(error, httpx.TimeoutException):
         return errors.TooSlow(f"no answer from {client.base_url} in time ({type(error).__name__})")
+    named = os.environ.get("MEMORYD_URL", "").rstrip("/") == str(client.base_url).rstrip("/")
+    do = "unset MEMORYD_URL, which names it, or start it anew" if named else "start one"
     return errors.Unavailable(
-        f"no daemon answers at {client.base_url} ({error}); start one with: memoryd serve"
+        f"no daemon answers at {client.base_url} ({error}); {do} with: memoryd serve"
     )
 
 

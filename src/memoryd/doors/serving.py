@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.embedded import guard
 
@@ -58,6 +59,26 @@ def located(settings: Settings) -> Settings:
     if settings.url or settings.database_url:
         return settings
     return replace(settings, url=find(settings.home) or "")
+
+
+def own(settings: Settings) -> Settings:
+    """The same, for a command that opens the home itself: refused where MEMORYD_URL names another's
+    daemon, since its user means that one.
+    """
+    # Which database the daemon of an outside one has, nothing here tells.
+    known = [] if settings.database_url else [_plain(one) for one in every(settings.home)]
+    if not settings.url or _plain(settings.url) in known:
+        return settings
+    which = "MEMORYD_DATABASE_URL" if settings.database_url else f"MEMORYD_HOME ({settings.home})"
+    raise errors.Invalid(
+        f"this command works on {which}, and MEMORYD_URL names {settings.url}, which is not known "
+        "to serve that: unset MEMORYD_URL, or set MEMORYD_HOME to the home of that daemon",
+        field="MEMORYD_URL",
+    )
+
+
+def _plain(url: str) -> str:
+    return url.rstrip("/").replace("//localhost:", "//127.0.0.1:")
 
 
 def url(settings: Settings) -> str:
