@@ -174,6 +174,32 @@ def test_a_signal_in_the_middle_leaves_nothing(cli_home: Path, rooms: Path) -> N
     assert "no daemon answers" in after.stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("begun", ["home/postgres.locks/guard", "home/postgres-*/data/*.pid"])
+def test_a_signal_while_it_starts_leaves_nothing(
+    cli_home: Path, rooms: Path, begun: str, number: signal.Signals
+) -> None:
+    """To all processes of the terminal, as Ctrl-C sends it."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "memoryd", "demo"],
+        env=environ(cli_home, TMPDIR=str(rooms)),
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + SECONDS
+        while not list(rooms.glob(f"*/{begun}")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(process.pid, number)
+        _, said = process.communicate(timeout=SECONDS)
+
+    assert list(rooms.iterdir()) == []
+    assert "Traceback" not in said
+    assert "Aborted!" in said if number == signal.SIGINT else process.returncode == 128 + number
+
+
 def test_the_sample_ends_in_the_week_before_and_keeps_its_weekdays() -> None:
     now = datetime(2031, 3, 5, 12, tzinfo=UTC)
     early = demo_history.events(datetime(2020, 1, 1, tzinfo=UTC))

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 
 from memoryd.core import errors
+from memoryd.embedded import guard
 
 # Where it keeps and shows itself is not for the environment to say.
 NOT_INHERITED = {
@@ -58,6 +59,8 @@ def daemon(home: Path, log: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        # One that is stopped while it starts dies at once, and leaves PostgreSQL to its guard.
+        guard.wait(str(home / "postgres.locks"), STOP_SECONDS)
 
 
 def environment() -> dict[str, str]:

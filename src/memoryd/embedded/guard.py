@@ -5,7 +5,7 @@ knows that no user is left. Run as a script this is the guard; it lives as long 
 it imports little.
 """
 # pathlib would add more than a megabyte to the guard.
-# ruff: noqa: PTH118, PTH123, PTH202
+# ruff: noqa: PTH112, PTH118, PTH123, PTH202
 
 import contextlib
 import os
@@ -98,6 +98,21 @@ def trim(log: str) -> None:
             full.seek(-LOG_KEPT, os.SEEK_END)
             kept.write(full.read())
             full.truncate(0)
+
+
+def wait(locks: str, seconds: float) -> None:
+    """Wait until the guard is done, which it is soon after the last user is gone; then nothing runs
+    in the cluster, and nothing writes there.
+    """
+    if not os.path.isdir(locks):
+        return
+    deadline = time.monotonic() + seconds
+    descriptor = open_lock(os.path.join(locks, "guard"))
+    try:
+        while not try_lock(descriptor) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        os.close(descriptor)
 
 
 def main(locks: str, data: str, log: str, guard: int) -> None:
