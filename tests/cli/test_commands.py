@@ -9,7 +9,7 @@ import click
 import httpx
 import pytest
 
-from commands import DEAD_URL, LONG, Served, answer, environ, memoryd, message
+from commands import DEAD_URL, LONG, SECONDS, Served, answer, environ, memoryd, message
 from memoryd.doors import cli
 
 
@@ -236,3 +236,30 @@ def test_broken_arguments_and_addresses_end_in_one_line(tmp_path: Path) -> None:
         assert done.returncode == 1
         assert done.stderr.startswith("memoryd: ")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_without_standard_files_it_works_all_the_same(
+    cli_home: Path, served: Served, closed: str
+) -> None:
+    """In process: there the loop opens what would be taken for them."""
+    session = f"closed {closed}"
+    line = f'exec "$1" -m memoryd record "$2" --session "$3" {closed}'
+    texts = ["-", "z"] if closed == "<&-" else ["z"]
+    done = [
+        subprocess.run(
+            ["/bin/sh", "-c", line, "sh", sys.executable, text, session],
+            env=environ(cli_home),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        for text in texts
+    ]
+    listed = answer(cli_home, "events", "--session", session)
+
+    assert done[-1].returncode == 0, done[-1].stderr
+    assert [event["content"]["text"] for event in listed] == ["z"]
+    assert "Traceback" not in done[0].stderr

@@ -27,6 +27,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 class Refusing(click.Group):
     """Turns what memoryd refuses into one clear line and exit code 1."""
 
+    def main(self, *given: Any, **more: Any) -> Any:
+        _open_missing()
+        return super().main(*given, **more)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if any("\udc80" <= letter <= "\udcff" for one in args for letter in one):
             fail("an argument is not text in UTF-8; check the terminal's encoding")
@@ -45,6 +49,18 @@ class Refusing(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         _load(MODULES)
         return super().list_commands(ctx)
+
+
+def _open_missing() -> None:
+    """Open the standard files that the program was started without (`<&-`): else what it opens next
+    is taken for them, and libuv aborts.
+    """
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number is free
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 # Each adds its commands to `main`. All together take half a second to import; `memoryd mcp`, whose
