@@ -3,6 +3,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# One that was moved or is not whole would fail later, with "No such file" of a file that is there.
+ifneq ($(wildcard $(VENV)),)
+ifeq ($(filter clean,$(MAKECMDGOALS)),)
+ifneq ($(shell test -x $(BIN)/python && grep -qsF -e '$(CURDIR)/$(BIN)/' -e '$(realpath $(VENV))/bin/' $(BIN)/pip && echo whole),whole)
+$(error $(VENV) was moved, is half made, or its Python is gone; run: make clean)
+endif
+endif
+endif
+
 .PHONY: run test check format bench clean
 
 run: $(VENV)/run.stamp
@@ -29,7 +38,7 @@ bench: $(VENV)/dev.stamp
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python >= 3.11; try: make PYTHON=python3.12 run" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/run.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
