@@ -125,13 +125,35 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(work)
 
 
-def show(value: Any, as_json: bool, readable: Callable[[], str]) -> None:
-    """Print `value` for a program, or what `readable` makes of it for a person."""
+def show(value: Any, as_json: bool, readable: Callable[[], str]) -> bool:
+    """Print `value` for a program, or what `readable` makes of it for a person; as `put`."""
     if as_json:
         plain = [_plain(one) for one in value] if isinstance(value, list) else _plain(value)
-        click.echo(json.dumps(plain, default=str, ensure_ascii=False))
-    elif text := readable():
-        click.echo(text)
+        return put(json.dumps(plain, default=str, ensure_ascii=False))
+    text = readable()
+    return not text or put(text)
+
+
+def put(text: str | bytes, *, end: bool = True, color: bool | None = None) -> bool:
+    """Print on standard output; False where its reader has seen enough, as `head` has. That is no
+    failure, and what is printed later goes nowhere.
+    """
+    try:
+        click.echo(text, nl=end, color=color)
+    except BrokenPipeError:
+        _discard()
+        return False
+    except OSError as error:
+        _discard()
+        fail(f"cannot print the answer: {error.strerror}")
+    return True
+
+
+def _discard() -> None:
+    """What stands in its buffer would fail again when the program ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def printable(text: str) -> str:

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from memoryd.core import errors, render
 from memoryd.core.config import Settings
 from memoryd.doors import bundle_lines, reach
-from memoryd.doors.cli import json_option, main, run, say, settings, show
+from memoryd.doors.cli import json_option, main, put, run, say, settings, show
 
 PATH = "/api/v1/acb"
 _SENT = {
@@ -139,4 +139,4 @@ def _print(text: str) -> None:
     """To the byte; but a terminal would obey control characters, and the text is anybody's."""
     if sys.stdout.isatty():
         text = "".join(one if one.isprintable() or one in "\n\t" else " " for one in text)
-    sys.stdout.buffer.write(text.encode())
+    put(text.encode(), end=False)

@@ -25,7 +25,7 @@ import httpx
 from memoryd.core import errors
 from memoryd.daemon import now
 from memoryd.doors import demo_history, throwaway
-from memoryd.doors.cli import json_option, main, say, show
+from memoryd.doors.cli import json_option, main, put, say, show
 
 SECONDS = 60  # for one command, on a machine that is busy
 VECTOR_SECONDS = 20  # then it goes on by words alone, and says so
@@ -73,8 +73,10 @@ class Walk:
         return output
 
     def say(self, text: str) -> None:
-        if not self.quiet:  # what a terminal shows in colour, unless it is asked not to
-            click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
+        # What a terminal shows in colour, unless it is asked not to.
+        color = False if os.environ.get("NO_COLOR") else None
+        if not self.quiet and not put(text, color=color):
+            raise SystemExit(0)  # nobody watches any more
 
     def _run(self, arguments: Sequence[str]) -> str:
         done = subprocess.run(  # noqa: S603  # ourselves

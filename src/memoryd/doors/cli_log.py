@@ -92,12 +92,17 @@ async def _events(
             nothing = 'nothing is recorded here yet; try: memoryd record "hello"'
             show(newest, as_json, lambda: "\n".join(map(_line, newest)) or nothing)
             return
-        for event in newest:
-            show(event, as_json, lambda event=event: _line(event))  # type: ignore[misc]
         last = newest[-1]["position"] if newest else 0
+        for event in newest:
+            if not _shown(event, as_json):
+                return
         async for event in _following(client, filters, last):
-            show(event, as_json, lambda event=event: _line(event))  # type: ignore[misc]
-            sys.stdout.flush()
+            if not _shown(event, as_json):
+                return
+
+
+def _shown(event: dict[str, Any], as_json: bool) -> bool:
+    return show(event, as_json, lambda: _line(event))
 
 
 async def _following(
