@@ -62,7 +62,7 @@ def acb_of(lines: list[str]) -> str:
 def test_sixty_columns_are_enough(cli_home: Path, boats: Served, question: str | None) -> None:
     asked = (*([question] if question else []), *WHO, "--max-tokens", "400")
     lines = shown(cli_home, boats, *asked, columns=60)
-    wide = shown(cli_home, boats, *asked)
+    wide = shown(cli_home, boats, "--replay", lines[-1].split()[-1])
 
     assert max(map(columns_of, lines)) <= 60
     words = {word for line in wide for word in line.split() if word.startswith(("evt_", "dec_"))}

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memoryd.core import pack
-from memoryd.doors.cli import clipped, printable
+from memoryd.doors.cli import INDENT, LEAST, clipped, printable, row
 
 BAR = 20  # characters
 FEW = 8  # items of a section, unless all are asked for
-LEAST = 20  # columns for words: with fewer they stand on a line of their own
-INDENT = 10  # columns before what stands on a line of its own
 USED, LENT, FREE, RESERVED = "█▓░·"
 REF = 30  # characters of an id: `evt_` and a ULID
 
@@ -84,10 +82,7 @@ def _item(number: int, one: Shown, width: int) -> list[str]:
     own = one.get(f"{one['type']}_id")
     ref = own or one["refs"][-1 if score is not None else 0]
     head = f"{lead}{printable(ref):<{REF}}  "
-    said, room = _words(one["text"], bool(own)), width - len(head)
-    if room >= LEAST:
-        return [head + clipped(said, room)]
-    return [head.rstrip(), " " * INDENT + clipped(said, max(width - INDENT, LEAST))]
+    return row(head, "", _words(one["text"], bool(own)), width)
 
 
 def _fitted(head: str, more: str, width: int, indent: int = INDENT) -> list[str]:

@@ -20,6 +20,9 @@ from memoryd import __version__
 from memoryd.core import config, errors
 from memoryd.doors import serving
 
+LEAST = 20  # columns for words: with fewer they stand on a line of their own
+INDENT = 10  # columns before what stands on a line of its own
+
 T = TypeVar("T")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 
@@ -176,6 +179,20 @@ def clipped(text: str, room: int) -> str:
             break
         kept += letter
     return f"{kept}…"
+
+
+def row(lead: str, marks: str, text: str, width: int) -> list[str]:
+    """One line of `width` columns, or two where that leaves too few for the text. The second is
+    indented, and has the marks too, without their padding.
+    """
+    room = width - sum(map(_columns, lead + marks))
+    if room >= LEAST:
+        return [lead + marks + clipped(text, room)]
+    more = " ".join([*marks.split(), text])
+    return [
+        clipped(lead.rstrip(), max(width, LEAST)),
+        " " * INDENT + clipped(more, max(width - INDENT, LEAST)),
+    ]
 
 
 def _columns(letter: str) -> int:

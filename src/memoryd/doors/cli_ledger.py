@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from memoryd.core.config import Settings
 from memoryd.doors import reach, serving
-from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import json_option, main, printable, row, run, say, settings, show
 
 CHANNELS = click.Choice(["private", "public", "team", "agent"])
 LIMIT = click.IntRange(1, 200)
@@ -89,30 +89,32 @@ async def _ask(chosen: Settings, route: str, given: dict[str, Any]) -> dict[str,
         return await reach.call(client, "GET", route, params=asked)
 
 
-def _table(page: dict[str, Any], rows: Iterable[tuple[str, str]]) -> str:
+def _table(page: dict[str, Any], rows: Iterable[tuple[str, str, str]]) -> str:
     """A row for each, cut to the width of the terminal; empty where there are none."""
     width = shutil.get_terminal_size().columns
-    lines = [_line(head, text, width) for head, text in rows]
+    lines = []
+    for lead, marks, text in rows:
+        lines += row(lead, printable(marks), printable(text), width)
     if page["next"]:
         lines.append("(there are more: raise --limit)")
     return "\n".join(lines)
 
 
-def _line(head: str, text: str, width: int) -> str:
-    text, room = " ".join(text.split()), max(width - len(head), 30)
-    return printable(head + (text if len(text) <= room else text[: room - 1] + "…"))
-
-
-def _decision(one: dict[str, Any]) -> tuple[str, str]:
-    marks = f"{one['status']:<10} {one['scope']:<7}"
+def _decision(one: dict[str, Any]) -> tuple[str, str, str]:
+    marks = f"{one['status']:<10} {one['scope']:<7} "
     rivals = f" (conflicts with {', '.join(one['conflicts'])})" if one["conflicts"] else ""
     about = f"{one['subject']}: " if one["subject"] else ""
-    return f"{one['decision_id']}  {_when(one)}  {marks} ", about + one["decision"] + rivals
+    return f"{one['decision_id']}  {_when(one)}  ", marks, _line(about + one["decision"] + rivals)
 
 
-def _task(one: dict[str, Any]) -> tuple[str, str]:
+def _task(one: dict[str, Any]) -> tuple[str, str, str]:
     details = f" ({one['details']})" if one["details"] else ""
-    return f"{one['task_id']}  {_when(one)}  {one['status']:<5} ", one["title"] + details
+    text = _line(one["title"] + details)
+    return f"{one['task_id']}  {_when(one)}  ", f"{one['status']:<5} ", text
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _when(one: dict[str, Any]) -> str:

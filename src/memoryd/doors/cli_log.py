@@ -1,6 +1,7 @@
 """`memoryd record` and `memoryd events`."""
 
 import asyncio
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,10 +11,11 @@ import click
 from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.doors import reach
-from memoryd.doors.cli import json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import json_option, main, printable, row, run, say, settings, show
 
 POLL_SECONDS = 0.5
 PAGE = 200
+WIDE = 160  # columns where no terminal says: a line for each event, for what is piped to
 
 
 @main.command()
@@ -127,7 +129,8 @@ def _line(event: dict[str, Any]) -> str:
     content = event["content"]
     said = content.get("text") or content.get("excerpt_text") or content.get("decision")
     text = " ".join(str(said or content).split())
-    when = event["ts"][:19].replace("T", " ")
+    lead = f"{event['position']:>6}  {event['ts'][:19].replace('T', ' ')}  "
     who = f"{event['actor']['type']}:{event['actor']['id']}"
-    place = f"{event['position']:>6}  {when}  {event['session_id']:<12}"
-    return printable(f"{place} {who:<16} {event['kind']:<12} {text[:80]}")
+    marks = f"{event['session_id']:<12} {who:<16} {event['kind']:<12} "
+    width = shutil.get_terminal_size((WIDE, 0)).columns
+    return "\n".join(row(lead, printable(marks), printable(text), width))

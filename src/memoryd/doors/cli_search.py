@@ -1,13 +1,14 @@
 """`memoryd search`."""
 
 import shutil
+import textwrap
 from typing import Any
 
 import click
 
 from memoryd.core.config import Settings
 from memoryd.doors import reach
-from memoryd.doors.cli import clipped, json_option, main, printable, run, say, settings, show
+from memoryd.doors.cli import json_option, main, printable, row, run, say, settings, show
 
 BAR = 20  # characters of the longest bar
 FINAL = ("semantic", "recency", "importance")
@@ -58,23 +59,23 @@ async def _search(chosen: Settings, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _readable(answer: dict[str, Any]) -> str:
-    lines = [line for found in answer["results"] for line in _result(found)]
+    width = shutil.get_terminal_size().columns
+    lines = [line for found in answer["results"] for line in _result(found, width)]
     if not lines:
         lines = ["nothing was found; see what there is with: memoryd events"]
     if answer["pending_vectors"]:
         lines.append(f"({answer['pending_vectors']:,} chunks are found by words alone as yet)")
     if answer["degraded"]:
-        lines.append(f"({answer['degraded']})")
+        lines += textwrap.wrap(f"({answer['degraded']})", width)
     return "\n".join(lines)
 
 
-def _result(found: dict[str, Any]) -> list[str]:
-    width = shutil.get_terminal_size().columns
-    head = f"{found['score']:.3f}  {found['ts'][:16].replace('T', ' ')}  {found['session_id']:<12} "
+def _result(found: dict[str, Any], width: int) -> list[str]:
+    lead = f"{found['score']:.3f}  {found['ts'][:16].replace('T', ' ')}  "
     text = f"{found['actor_id']}: {' '.join(found['text'].split())}"
     # A terminal obeys control characters, and the text is anybody's.
-    line = printable(head) + clipped(printable(text), max(width - len(head), 30))
-    return [line, *(_bar(*part) for part in sorted((found["parts"] or {}).items(), key=_order))]
+    lines = row(lead, printable(f"{found['session_id']:<12} "), printable(text), width)
+    return [*lines, *(_bar(*part) for part in sorted((found["parts"] or {}).items(), key=_order))]
 
 
 def _order(part: tuple[str, float]) -> tuple[bool, str]:
