@@ -1,5 +1,6 @@
 """Which daemon, and which home, a command works on."""
 
+import json
 import time
 from pathlib import Path
 
@@ -83,3 +84,12 @@ def test_of_two_daemons_on_a_home_the_one_that_is_left_is_found(own: Path) -> No
         assert both == [first.url, second.url]
         assert (found["url"], found["status"]) == (second.url, "ready")
     assert addresses.find(own) is None
+
+
+def test_a_program_is_told_that_nothing_answers(own: Path) -> None:
+    done = memoryd(own, "status", "--json", MEMORYD_URL=DEAD_URL)
+    said = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert (said["url"], said["status"]) == (DEAD_URL, "unavailable")
+    assert "no daemon answers" in said["detail"]

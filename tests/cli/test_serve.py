@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from commands import SECONDS, Served, answer, memoryd, message, serving
+from memoryd import bundling
 
 
 def test_serve_prints_where_everything_is(served: Served) -> None:
@@ -43,14 +44,25 @@ def test_the_line_to_try_works_as_it_stands(served: Served) -> None:
     assert recorded["event_id"].startswith("evt_")
 
 
-@pytest.mark.parametrize("port", ["70000", "x", "1e3"])
-def test_a_setting_that_cannot_be_is_named(cli_home: Path, port: str) -> None:
-    done = memoryd(cli_home, "serve", MEMORYD_PORT=port)
+@pytest.mark.parametrize(
+    ("name", "given", "allowed"),
+    [
+        ("MEMORYD_PORT", "70000", "from 0 to 65535"),
+        ("MEMORYD_PORT", "x", "a number >= 0"),
+        ("MEMORYD_PORT", "1e3", "a number >= 0"),
+        ("MEMORYD_POOL_SIZE", "0", "a number >= 1"),
+        ("MEMORYD_MAX_BUNDLE_TOKENS", "199", f"a number >= {bundling.LEAST_TOKENS}"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(
+    cli_home: Path, name: str, given: str, allowed: str
+) -> None:
+    done = memoryd(cli_home, "serve", **{name: given})
 
     assert done.returncode == 1
-    assert done.stderr.startswith("memoryd: ")
-    assert "MEMORYD_PORT" in done.stderr or port in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith(f"memoryd: {name} is ")
+    assert given in done.stderr and allowed in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_port_that_is_taken_is_said_at_once(cli_home: Path) -> None:

@@ -13,7 +13,8 @@ import platformdirs
 
 from memoryd.core import errors
 
-NONE = ("MEMORYD_PORT", "MEMORYD_MORE_PROCESSES")  # numbers that may be 0
+# The smallest numbers of settings where that is not 1; 200 is the smallest budget of a bundle.
+LEAST = {"MEMORYD_PORT": 0, "MEMORYD_MORE_PROCESSES": 0, "MEMORYD_MAX_BUNDLE_TOKENS": 200}
 
 
 def default_home() -> Path:
@@ -80,7 +81,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is int:
-        if not text.isdecimal() or len(text) > 18 or (int(text) == 0 and name not in NONE):
-            raise errors.Invalid(f"{name} is {text!r}: it must be a positive number", field=name)
+        least = LEAST.get(name, 1)
+        if not text.isdecimal() or len(text) > 18 or int(text) < least:
+            raise errors.Invalid(f"{name} is {text!r}: it must be a number >= {least}", field=name)
         return int(text)
     return text

@@ -202,14 +202,24 @@ def _columns(letter: str) -> int:
 
 
 def progress_bar(what: str) -> Callable[[str, int, int], None]:
-    """Draws how far a long work is, on standard error."""
+    """Draws how far a long work is, on standard error; in a file, a line for what is done."""
 
     def draw(name: str, done: int, total: int) -> None:
-        filled = int(30 * done / total) if total else 30
-        bar = "#" * filled + "-" * (30 - filled)
-        click.echo(f"\r{name:<16} [{bar}] {done:,}/{total:,} {what}", nl=False, err=True)
+        counted = f"{done:,}/{total:,} {what}"
+        if sys.stderr.isatty():
+            filled = int(30 * done / total) if total else 30
+            bar = "#" * filled + "-" * (30 - filled)
+            click.echo(f"\r{name:<16} [{bar}] {counted}", nl=False, err=True)
+        elif done >= total:
+            click.echo(f"{name:<16} {counted}", err=True)
 
     return draw
+
+
+def end_progress() -> None:
+    """What is printed next begins a line."""
+    if sys.stderr.isatty():
+        click.echo(err=True)
 
 
 def _plain(value: Any) -> Any:

@@ -23,7 +23,16 @@ from memoryd.custody import migrate as core_migrate
 from memoryd.custody import rebuild as core_rebuild
 from memoryd.custody.isolation_sql import Attempt
 from memoryd.doors import reach, serving
-from memoryd.doors.cli import json_option, main, own_settings, progress_bar, run, say, show
+from memoryd.doors.cli import (
+    end_progress,
+    json_option,
+    main,
+    own_settings,
+    progress_bar,
+    run,
+    say,
+    show,
+)
 
 PROBE_SECONDS = 10  # where nobody listens that is known at once; who is busy may take its time
 
@@ -144,7 +153,7 @@ async def _rebuild(chosen: Settings) -> list[core_rebuild.Outcome]:
     async with daemon.postgres(chosen, say) as (target, _):
         await daemon.bring_up_to_date(target, say)
         outcomes = await core_rebuild.rebuild(target, progress_bar("events"))
-        click.echo(err=True)
+        end_progress()
         return outcomes
 
 

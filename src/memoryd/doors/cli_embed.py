@@ -9,7 +9,16 @@ from memoryd import daemon
 from memoryd import embed as models
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
-from memoryd.doors.cli import json_option, main, own_settings, progress_bar, run, say, show
+from memoryd.doors.cli import (
+    end_progress,
+    json_option,
+    main,
+    own_settings,
+    progress_bar,
+    run,
+    say,
+    show,
+)
 from memoryd.search import encoders
 
 
@@ -48,7 +57,7 @@ async def _switch(chosen: Settings, encoder: models.Encoder) -> None:
     async with daemon.postgres(chosen, say) as (target, _):
         await daemon.bring_up_to_date(target, say)
         await encoders.switch(target, encoder, progress_bar("chunks"))
-        click.echo(err=True)
+        end_progress()
 
 
 @embed.command("status")

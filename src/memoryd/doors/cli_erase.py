@@ -12,7 +12,17 @@ from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.core.model import Name
 from memoryd.custody import erase_act, erasure, scrub, sweep, verify
-from memoryd.doors.cli import fail, json_option, main, own_settings, progress_bar, run, say, show
+from memoryd.doors.cli import (
+    end_progress,
+    fail,
+    json_option,
+    main,
+    own_settings,
+    progress_bar,
+    run,
+    say,
+    show,
+)
 from memoryd.search.encoders import Encoders
 
 TARGETS = ("user", "session", "event", "memory")
@@ -110,7 +120,7 @@ async def _erase(chosen: Settings, asked: erase_act.Asked, steps: erasure.Steps)
             entropy=daemon.entropy,
             progress=progress_bar("tables written anew"),
         )
-        click.echo(err=True)
+        end_progress()
         return outcome
 
 
@@ -222,7 +232,7 @@ async def _scrub(chosen: Settings, tenant: str | None, dry_run: bool) -> list[sc
             found = [await _scrub_tenant(target, conn, name, dry_run) for name in tenants]
         finally:
             await conn.close()
-        click.echo(err=True)
+        end_progress()
         return found
 
 

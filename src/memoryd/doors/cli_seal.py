@@ -13,7 +13,16 @@ from memoryd import daemon
 from memoryd.core import db, errors
 from memoryd.core.config import Settings
 from memoryd.custody import sweep
-from memoryd.doors.cli import json_option, main, own_settings, progress_bar, run, say, show
+from memoryd.doors.cli import (
+    end_progress,
+    json_option,
+    main,
+    own_settings,
+    progress_bar,
+    run,
+    say,
+    show,
+)
 from memoryd.seal import keys, master, vault
 
 WRAPPED = ("tenant_keys", "master_check")  # the tables that tell of the master key
@@ -94,7 +103,7 @@ async def _rewrap(chosen: Settings, new: bytes) -> int:
             raise errors.NotFound("nothing is sealed yet, so there are no keys to wrap anew")
         done = await _wrapped_anew(chosen, conn, new)
         await sweep.write_anew(target, conn, WRAPPED, progress_bar("tables written anew"))
-        click.echo(err=True)
+        end_progress()
         return done
 
 

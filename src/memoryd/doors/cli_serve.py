@@ -15,11 +15,12 @@ from memoryd.doors import logs, reach, serving, tuning
 from memoryd.doors.cli import json_option, main, run, say, settings, show
 
 GRACE_SECONDS = 3  # for requests under way; the stop of what it started takes some two more
+MOST = 65_535  # of a port
 
 
 @main.command()
 @click.option("--host", help="Address to listen on (MEMORYD_HOST; default 127.0.0.1).")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port (MEMORYD_PORT; default 7377).")
+@click.option("--port", type=click.IntRange(0, MOST), help="Port (MEMORYD_PORT; default 7377).")
 @click.option(
     "--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"])
 )
@@ -76,6 +77,11 @@ def _listen(chosen: Settings) -> socket.socket:
 
     An open address takes no connection before its keys were checked: the server listens then.
     """
+    if chosen.port > MOST:
+        raise errors.Invalid(
+            f"MEMORYD_PORT is {chosen.port}: a port is a number from 0 to {MOST}",
+            field="MEMORYD_PORT",
+        )
     # The protocol is named, since asyncio sets TCP_NODELAY only where it is: 40 ms an answer.
     listening = socket.socket(_family(chosen.host), socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -84,9 +90,9 @@ def _listen(chosen: Settings) -> socket.socket:
         listening.bind((chosen.host, chosen.port))
         if chosen.loopback:
             listening.listen(1024)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listening.close()
-        reason = getattr(error, "strerror", None) or error
+        reason = error.strerror or error
         raise errors.Unavailable(
             f"cannot listen on {chosen.host} port {chosen.port} ({reason}); is another memoryd "
             "running there? Try: memoryd serve --port 0"
@@ -130,7 +136,13 @@ def status(as_json: bool) -> None:
     Example: memoryd status --json
     """
     url = serving.url(settings())
-    found = run(_ready(settings(url=url)))
+    try:
+        found = run(_ready(settings(url=url)))
+    except errors.MemorydError as error:
+        if not as_json:
+            raise
+        show({"url": url, "status": "unavailable", "detail": error.detail}, True, str)
+        raise SystemExit(1) from error
     show(
         {"url": url, **found},
         as_json,

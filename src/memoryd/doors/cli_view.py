@@ -76,7 +76,7 @@ def edit(name: str, as_json: bool, **given: str | None) -> None:
     if channel := given["channel"]:
         texts.channel_of(name, cast("Channel", channel))  # before anything is written
     old = _existing(name, given)
-    file = _written(name, old["text"])
+    file = _written(name, _ended(old["text"]))
     new = _edited(file, old["text"])
     if new == old["text"]:
         file.unlink()
@@ -104,18 +104,26 @@ def _written(name: str, text: str) -> Path:
     return Path(file.name)
 
 
+def _ended(text: str) -> str:
+    """As a file ends, so that what is put behind it is a line of its own."""
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
 def _edited(file: Path, old: str) -> str:
-    """What is in the file then. Where nothing can be saved and nothing was edited, it goes."""
+    """What is in the file then, without the end that `old` has not. Where nothing can be saved and
+    nothing was edited, it goes.
+    """
     try:
         click.edit(filename=str(file))
         raw = file.read_bytes()
     except (click.ClickException, OSError) as error:
-        if file.exists() and file.read_bytes() == old.encode():
+        if file.exists() and file.read_bytes() == _ended(old).encode():
             file.unlink()
             fail(f"nothing was saved: {error}")
         fail(f"nothing was saved: {error}; the text is in {file}")
     try:
-        return markdown.decode(raw, str(file))
+        text = markdown.decode(raw, str(file))
+        return text if _ended(old) == old else text.removesuffix("\n")
     except errors.Invalid as error:
         fail(f"nothing was saved: {error}; the text is kept there")
 
