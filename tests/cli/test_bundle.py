@@ -237,6 +237,18 @@ def test_diff_says_what_came_in_what_fell_out_and_why(cli_home: Path, boats: Ser
 
 
 @pytest.mark.parametrize(
+    ("question", "said"), [([""], True), ([], True), (["boat"], False), (["--as-of", "0"], False)]
+)
+def test_a_session_in_which_nothing_was_said_is_named(
+    cli_home: Path, boats: Served, question: list[str], said: bool
+) -> None:
+    lines = shown(cli_home, boats, *question, "--session", "nowhere")
+
+    note = "was said in session 'nowhere'; name one with --session"
+    assert any(note in line for line in lines) is said
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["x", "--max-tokens", "20"], "max_tokens"),
@@ -264,7 +276,8 @@ def test_what_the_daemon_refuses_is_one_clear_line(
         (["question", "--replay", "acb_x"], "question does not go with --replay"),
         (["--replay", "acb_x", "--session", "s"], "--session does not go with --replay"),
         (["--replay", "acb_x", "--diff", "a", "b"], "--diff does not go with --replay"),
-        (["--text", "--json"], "--text goes neither with --json nor with --diff"),
+        (["--text", "--json"], "--text goes with none of --json, --diff and --all"),
+        (["--text", "--all"], "--text goes with none of --json, --diff and --all"),
         (["--section", "poetry"], "'poetry' is not one of"),
         (["--replay", ""], "--replay takes a bundle's id"),
         (["--diff", "acb_x", "--json"], "--diff takes the ids of two bundles"),

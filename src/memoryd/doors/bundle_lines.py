@@ -18,15 +18,17 @@ REF = 30  # characters of an id: `evt_` and a ULID
 Shown = Mapping[str, Any]
 
 
-def bundle(answer: Shown, width: int, every: bool, past: bool) -> list[str]:
-    """What a person wants to know of a bundle, which may show the `past`; where it was built makes
-    no difference.
+def bundle(
+    answer: Shown, width: int, every: bool, past: bool, talk: str | None = None
+) -> list[str]:
+    """What a person wants to know of a bundle, which may show the `past`, or only what was said in
+    the session `talk`; where it was built makes no difference.
     """
     return [
         *_sections(answer, width, every),
         *_totals(answer, width),
         *_omissions(answer["omissions"], width),
-        *(line for note in _notes(answer, past) for line in textwrap.wrap(note, width)),
+        *(line for note in _notes(answer, past, talk) for line in textwrap.wrap(note, width)),
         "",
         f"built at log position {answer['provenance']['position']:,}; to see it again, as it is:",
         f"  memoryd bundle --replay {answer['acb_id']}",
@@ -151,7 +153,7 @@ def _omissions(omissions: Sequence[Shown], width: int) -> Iterator[str]:
         yield from _fitted(printable(head), printable(" ".join(shown)), width)
 
 
-def _notes(answer: Shown, past: bool) -> Iterator[str]:
+def _notes(answer: Shown, past: bool, talk: str | None) -> Iterator[str]:
     provenance = answer["provenance"]
     pending = provenance.get("embedding", {}).get("pending_vectors")
     if pending:
@@ -160,9 +162,20 @@ def _notes(answer: Shown, past: bool) -> Iterator[str]:
         yield f"({provenance['degraded']})"
     if provenance.get("hidden"):
         yield f"({provenance['hidden']:,} more are hidden from this user and channel)"
+    if talk is not None and _silent(answer):
+        # What is hidden is counted over all sessions.
+        what = "nothing that you see" if provenance.get("hidden") else "nothing"
+        yield f"{what} was said in session {printable(talk)!r}; name one with --session"
     if any(section["items"] for section in answer["sections"]):
         return
     if past and provenance["position"] == 0:
         yield "it is empty: nothing was recorded by then"
     else:
         yield "it is empty; see what is recorded with: memoryd events"
+
+
+def _silent(answer: Shown) -> bool:
+    """Whether its session has nothing that could stand in the window."""
+    left_out = any(one.get("section") == "recent_window" for one in answer["omissions"])
+    windows = [one["items"] for one in answer["sections"] if one["name"] == "recent_window"]
+    return windows == [[]] and not left_out

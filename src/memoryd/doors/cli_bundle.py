@@ -32,7 +32,7 @@ _SENT = {
 @click.option("--user", help="Who will see it, and whose private events are seen.")
 @click.option("--channel", type=click.Choice(["private", "public", "team", "agent"]))
 @click.option("--intent", help="default, recall, recent or decide name weights; others are noted.")
-@click.option("--max-tokens", type=int, help="The budget; 65000 if omitted.")
+@click.option("--max-tokens", type=int, help="The budget: 200 or more; 65000 if omitted.")
 @click.option("--as-of", help="A log position or a time: the bundle as it would have been then.")
 @click.option(
     "--section",
@@ -73,7 +73,14 @@ def bundle(as_json: bool, text: bool, every: bool, **given: Any) -> None:
         _print(_text(answer))
     else:
         past = bool(given["as_of"] or given["replay"])
-        show(answer, as_json, lambda: "\n".join(bundle_lines.bundle(answer, width, every, past)))
+        shown = bundle_lines.bundle(answer, width, every, past, _talk(given))
+        show(answer, as_json, lambda: "\n".join(shown))
+
+
+def _talk(given: dict[str, Any]) -> str | None:
+    """The session, where nothing but what was said there was asked for, as it is now."""
+    other = given["replay"] or given["as_of"] or (given["question"] or "").strip()
+    return None if other else given["session"]
 
 
 def _check(context: click.Context) -> None:
@@ -89,8 +96,8 @@ def _check(context: click.Context) -> None:
     if alone and (others or len(alone) > 1):
         wrong = next(one for one in given if one.name in (others or {"diff"}))
         raise click.UsageError(f"{wrong.opts[0]} does not go with --{min(alone - {wrong.name})}")
-    if "text" in names and names & {"as_json", "diff"}:
-        raise click.UsageError("--text goes neither with --json nor with --diff")
+    if "text" in names and names & {"as_json", "diff", "every"}:
+        raise click.UsageError("--text goes with none of --json, --diff and --all")
     for name in names & {"format_", "provider"} if "as_json" not in names else ():
         raise click.UsageError(f"--{name.strip('_')} says what --json prints; add --json")
     if "provider" in names and context.params["format_"] != "messages":
