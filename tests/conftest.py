@@ -26,6 +26,7 @@ from memoryd.core.config import Settings
 from memoryd.custody import audit, keys, migrate
 from memoryd.daemon import Daemon
 from memoryd.doors import app, throwaway
+from memoryd.doors import serving as addresses
 
 # The tests that the coverage of the core is taken over: with its tracer all others would take twice
 # as long, and it would be no higher.
@@ -99,7 +100,12 @@ async def serving(daemon: Daemon, answering: ASGIApp | None = None) -> AsyncIter
     # Named TCP, or asyncio leaves Nagle's delay on, and every request takes 44 ms.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(answering or app.build(daemon), log_config=None, access_log=False)
+    config = uvicorn.Config(
+        answering or app.build(daemon),
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=addresses.KEEP_ALIVE_SECONDS,
+    )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     task = asyncio.create_task(server.serve(sockets=[listening]))

@@ -9,11 +9,9 @@ import pytest
 from commands import DEAD_URL, SECONDS, Served, answer, memoryd, serving
 from memoryd.doors import serving as addresses
 
-ON_THE_HOME = (
-    *("doctor", "doctor --isolation", "migrate", "rebuild", "scrub", "embed status"),
+FOR_GOOD = (
     *("erase --session s1 --verify --yes", "erase --session s1", "erase ers_1 --verify"),
-    *("seal rotate", "seal rewrap", "keys list", "keys revoke key_1"),
-    "keys create --tenant default --role agent",
+    *("seal rotate", "seal rewrap", "scrub"),
 )
 
 
@@ -23,8 +21,8 @@ def own(cli_home: Path) -> Path:
     return cli_home.parent / f"own-{time.monotonic_ns()}"
 
 
-@pytest.mark.parametrize("command", ON_THE_HOME)
-def test_what_works_on_the_home_refuses_the_address_of_another_s_daemon(
+@pytest.mark.parametrize("command", FOR_GOOD)
+def test_what_cannot_be_undone_refuses_the_address_of_another_home_s_daemon(
     own: Path, served: Served, command: str
 ) -> None:
     done = memoryd(own, *command.split(), MEMORYD_URL=served.url)
@@ -36,14 +34,24 @@ def test_what_works_on_the_home_refuses_the_address_of_another_s_daemon(
     assert not own.exists()
 
 
-def test_an_outside_database_is_not_taken_for_that_of_a_daemon(
-    cli_home: Path, served: Served
-) -> None:
+def test_what_harms_nothing_says_that_it_works_on_the_home(own: Path, served: Served) -> None:
+    """Its daemon may be one that does not announce itself, as on an open address."""
+    key = ("keys", "create", "--tenant", "default", "--role", "agent", "--json")
+    done = memoryd(own, *key, MEMORYD_URL=served.url)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["role"] == "agent"
+    said = f"this command works on MEMORYD_HOME ({own}), and MEMORYD_URL names {served.url}, "
+    assert said in done.stderr
+
+
+def test_a_database_that_is_named_is_the_one_that_is_meant(own: Path, served: Served) -> None:
     outside = {"MEMORYD_URL": served.url, "MEMORYD_DATABASE_URL": "postgresql://nowhere/x"}
-    done = memoryd(cli_home, "keys", "list", **outside)
+    done = memoryd(own, "scrub", **outside)
 
     assert done.returncode == 1
-    assert "this command works on MEMORYD_DATABASE_URL, and MEMORYD_URL names" in done.stderr
+    assert "PostgreSQL cannot be reached" in done.stderr
+    assert "MEMORYD_URL" not in done.stderr
 
 
 @pytest.mark.parametrize("ending", ["", "/"])

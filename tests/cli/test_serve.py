@@ -1,5 +1,6 @@
 """`memoryd serve`: what it says, what it logs, how it ends."""
 
+import http.client
 import json
 import os
 import re
@@ -140,3 +141,18 @@ def test_a_second_start_is_quick_and_a_signal_ends_all(
     assert max(running.seconds, took) < 10 + 5 * first
     assert "Traceback" not in running.log.read_text()
     assert [event["content"]["text"] for event in kept] == ["kept"]
+
+
+def test_a_connection_outlives_those_of_clients(served: Served) -> None:
+    """They close theirs after five idle seconds: a request must not meet a closed one."""
+    host, port = served.url.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
+    connection.request("GET", "/healthz")
+    first = connection.getresponse()
+    first.read()
+    opened = connection.sock
+    time.sleep(6)
+    connection.request("GET", "/healthz")
+
+    assert connection.getresponse().status == first.status == 200
+    assert connection.sock is opened

@@ -114,8 +114,7 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
             continue
         cited = not one.after or one.after & found <= shown | {it.position for it in filled.items}
         left = room - (filled.used or _frame(section))
-        must = talk and not filled.items
-        fitting = item.fit(one, left, must) if cited and not closed else None
+        fitting = item.fit(one, left, talk and not filled.items) if cited and not closed else None
         closed = closed or (talk and fitting is None)  # holes in a conversation mislead
         if fitting is None:
             filled.left_out.append(("over_budget", one))

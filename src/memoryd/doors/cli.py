@@ -115,9 +115,18 @@ def settings(**given: Any) -> config.Settings:
     return replace(found, **{name: value for name, value in given.items() if value is not None})
 
 
-def own_settings() -> config.Settings:
-    """Of a command that opens the home itself; refused where MEMORYD_URL leads elsewhere."""
-    return serving.own(settings())
+def own_settings(*, harmful: bool = False) -> config.Settings:
+    """Of a command that opens the home itself; where MEMORYD_URL may lead elsewhere that is said,
+    and what cannot be undone is refused.
+    """
+    found = settings()
+    said = serving.elsewhere(found)
+    if said and harmful:
+        do = "unset MEMORYD_URL, or set MEMORYD_HOME to the home of that daemon"
+        raise errors.Invalid(f"{said}: {do}", field="MEMORYD_URL")
+    if said:
+        say(said)
+    return found
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -57,7 +57,7 @@ def erase_command(receipt_id: str | None, as_json: bool, **given: Any) -> None:
     if receipt_id is not None:
         _look_again(receipt_id, given, as_json)
         return
-    chosen, asked = own_settings(), _asked(given)
+    chosen, asked = own_settings(harmful=True), _asked(given)
     if not given["dry_run"] and not given["yes"]:
         _confirm(asked)
     steps = erasure.Steps(
@@ -128,7 +128,9 @@ def _look_again(receipt_id: str, given: dict[str, Any], as_json: bool) -> None:
     if not given["verified"]:
         raise errors.Invalid("a RECEIPT_ID is for looking again: add --verify")
     asked = _asked(given) if any(given[what] for what in TARGETS) else None
-    report = run(_verify(own_settings(), given["tenant"] or "default", receipt_id, asked))
+    report = run(
+        _verify(own_settings(harmful=True), given["tenant"] or "default", receipt_id, asked)
+    )
     show(_report(report), as_json, lambda: "\n".join(_found(report)))
     if not report.clean:
         raise SystemExit(1)
@@ -216,7 +218,7 @@ def scrub_command(tenant: str | None, dry_run: bool, as_json: bool) -> None:
     \b
     Example: memoryd scrub --dry-run
     """
-    found = run(_scrub(own_settings(), tenant, dry_run))
+    found = run(_scrub(own_settings(harmful=True), tenant, dry_run))
     show(
         found, as_json, lambda: "\n".join(line for one in found for line in _scrubbed(one, dry_run))
     )

@@ -59,7 +59,7 @@ def rotate_key(tenant: str, as_json: bool) -> None:
     \b
     Example: memoryd seal rotate --tenant acme
     """
-    found = run(_rotate(own_settings(), tenant))
+    found = run(_rotate(own_settings(harmful=True), tenant))
     shown = {"tenant_id": tenant, **found}
     show(shown, as_json, lambda: f"{tenant}: {found['key_id']} seals from now on")
 
@@ -87,7 +87,7 @@ def rewrap_keys(new_key: Path | None, as_json: bool) -> None:
     \b
     Example: memoryd seal rewrap
     """
-    chosen = own_settings()
+    chosen = own_settings(harmful=True)
     new = master.parse(new_key.read_text(), "--new-key") if new_key else None
     if new is None and chosen.master_key:
         raise errors.Invalid("the key is in MEMORYD_MASTER_KEY: name the new one with --new-key")

@@ -58,6 +58,7 @@ async def _serve(chosen: Settings, background: bool, log_level: str) -> None:
                     log_config=None,
                     access_log=False,
                     server_header=False,
+                    timeout_keep_alive=serving.KEEP_ALIVE_SECONDS,
                     timeout_graceful_shutdown=GRACE_SECONDS,
                 )
             )

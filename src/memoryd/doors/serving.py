@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from memoryd.core import errors
 from memoryd.core.config import Settings
 from memoryd.embedded import guard
 
+KEEP_ALIVE_SECONDS = 75  # longer than clients keep theirs, or a request meets a closed connection
 TRIES, PAUSE = 5, 0.02  # who looks holds the lock for an instant
 LONGEST = 300  # bytes of an address
 
@@ -61,19 +61,17 @@ def located(settings: Settings) -> Settings:
     return replace(settings, url=find(settings.home) or "")
 
 
-def own(settings: Settings) -> Settings:
-    """The same, for a command that opens the home itself: refused where MEMORYD_URL names another's
-    daemon, since its user means that one.
+def elsewhere(settings: Settings) -> str | None:
+    """What to say of a command that opens the home itself, where MEMORYD_URL names a daemon that is
+    not known to serve that home: its user may mean the daemon.
     """
-    # Which database the daemon of an outside one has, nothing here tells.
-    known = [] if settings.database_url else [_plain(one) for one in every(settings.home)]
-    if not settings.url or _plain(settings.url) in known:
-        return settings
-    which = "MEMORYD_DATABASE_URL" if settings.database_url else f"MEMORYD_HOME ({settings.home})"
-    raise errors.Invalid(
-        f"this command works on {which}, and MEMORYD_URL names {settings.url}, which is not known "
-        "to serve that: unset MEMORYD_URL, or set MEMORYD_HOME to the home of that daemon",
-        field="MEMORYD_URL",
+    # Which database the daemon of an outside one has, nothing here tells; who names one means it.
+    known = [_plain(one) for one in every(settings.home)]
+    if not settings.url or settings.database_url or _plain(settings.url) in known:
+        return None
+    return (
+        f"this command works on MEMORYD_HOME ({settings.home}), and MEMORYD_URL names "
+        f"{settings.url}, which is not known to serve that"
     )
 
 
