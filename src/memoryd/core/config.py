@@ -73,15 +73,14 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     for setting in fields(Settings):
         name = f"MEMORYD_{setting.name.upper()}"
         if text := environ.get(name, ""):
-            given[setting.name] = _parse(name, text, setting.type)
+            given[setting.name] = _parse(name, text, setting.type, LEAST.get(name, 1))
     return Settings(**given)
 
 
-def _parse(name: str, text: str, kind: Any) -> Any:
+def _parse(name: str, text: str, kind: Any, least: int) -> Any:
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is int:
-        least = LEAST.get(name, 1)
         if not text.isdecimal() or len(text) > 18 or int(text) < least:
             raise errors.Invalid(f"{name} is {text!r}: it must be a number >= {least}", field=name)
         return int(text)
