@@ -1,5 +1,7 @@
 """`memoryd decisions` and `memoryd tasks` as a person and a script use them."""
 
+import hashlib
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,11 @@ USER = "ledger"  # the tests of other commands share the daemon
 
 
 def made(served: Served, route: str, **given: Any) -> dict[str, Any]:
-    recorded = httpx.post(f"{served.url}/api/v1/{route}", json={"user_id": USER, **given})
+    """Once, though a run may set the module up twice."""
+    said = {"user_id": USER, **given}
+    key = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    url = f"{served.url}/api/v1/{route}"
+    recorded = httpx.post(url, json={"idempotency_key": key, **said})
     assert recorded.is_success, recorded.text
     body: dict[str, Any] = recorded.json()
     return body

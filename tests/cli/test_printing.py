@@ -47,7 +47,8 @@ def test_a_full_disk_is_one_clear_line(cli_home: Path, served: Served, command: 
 def test_who_follows_ends_where_nobody_reads_any_more(cli_home: Path, served: Served) -> None:
     for text in ("first", "second"):
         httpx.post(f"{served.url}/api/v1/events", json=message("head", text)).raise_for_status()
-    with started(cli_home, "events", "--session", "head", "--follow") as process:
+    follow = ("events", "--session", "head", "--follow")
+    with started(cli_home, *follow, COLUMNS="200") as process:
         assert process.stdout and process.stderr
         first = process.stdout.readline()
         process.stdout.close()
