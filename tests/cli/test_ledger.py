@@ -138,8 +138,8 @@ def test_where_there_is_nothing_it_shows_a_line_that_records_one(
 
 
 def test_what_the_terminal_would_obey_is_not_printed(cli_home: Path, kept: Served) -> None:
-    made(kept, "tasks", title="\x1b[2J clear", session_id="evil")
-    (shown,) = lines(cli_home, kept, "tasks", "--session", "evil")
+    made(kept, "tasks", title="\x1b[2J clear", user_id="evil")
+    shown = memoryd(cli_home, "tasks", "--user", "evil", MEMORYD_URL=kept.url).stdout
 
     assert "clear" in shown and "\x1b" not in shown
 

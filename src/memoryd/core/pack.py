@@ -100,14 +100,15 @@ def fill(section: str, items: Sequence[Item], room: int, others: Iterable[Filled
     below = {one.position for other in others if other.name == LAST for one in other.items}
     said = {_said(one) for one in elsewhere if one.cut is None}
     found = {one.position for one in items}
-    # What a packet says, or the part of an event that is shown, has pieces of the evidence in it.
-    within = [it.body[: it.cut] for it in elsewhere if it.cut is not None or it.type == "handoff"]
+    # A packet quotes events, and of one that is cut a part is shown: these have evidence in them.
+    seen = elsewhere if section == EVIDENCE else ()
+    within = [(it.refs, it.body[: it.cut]) for it in seen if it.cut or it.type == "handoff"]
     talk, closed = section == LAST, False
     for one in items:
         if one.position in shown:
             continue
         again = _said(one, talk)
-        told = one.type == "chunk" and one.tokens > BRIEF and any(one.body in it for it in within)
+        told = any(one.refs[-1] in refs and one.body in text for refs, text in within)
         # The last would stand above what it cites.
         if told or (again in said and one.type in ONCE) or not below.isdisjoint(one.after):
             filled.left_out.append(("duplicate", one))
