@@ -93,7 +93,7 @@ def test_half_a_surrogate_pair_is_dropped() -> None:
         "\0" * 1_000_000,
         "\ud800" * 1_000_000,
         "記憶" * 500_000,
-        " ".join("a" * 90 + str(n) for n in range(10_000)),
+        " ".join("a" * 90 + str(n) for n in range(5_000)),
     ],
     ids=["one letter", "marks", "NUL", "surrogates", "Han", "long words"],
 )
